@@ -1,0 +1,1 @@
+"""The training engine behind the command `pgs`: everything that trains, measures and judges."""

@@ -1,0 +1,58 @@
+"""The typed events of a run, their reader and writer, and the console's step line. Standard library only."""
+
+from engine.events.codec import BadLineError, decode, encode
+from engine.events.reader import Batch, EventReader
+from engine.events.types import (
+    EVENT_TYPES,
+    Ack,
+    Advice,
+    Alert,
+    Audit,
+    AuditFlag,
+    Checkpoint,
+    End,
+    Eval,
+    Event,
+    Gpu,
+    Host,
+    ModelInfo,
+    Phase,
+    Resume,
+    Severity,
+    Stamped,
+    Start,
+    Step,
+    StepMemory,
+    StepTime,
+)
+from engine.events.writer import EventWriter
+
+__all__ = [
+    "EVENT_TYPES",
+    "Ack",
+    "Advice",
+    "Alert",
+    "Audit",
+    "AuditFlag",
+    "BadLineError",
+    "Batch",
+    "Checkpoint",
+    "End",
+    "Eval",
+    "Event",
+    "EventReader",
+    "EventWriter",
+    "Gpu",
+    "Host",
+    "ModelInfo",
+    "Phase",
+    "Resume",
+    "Severity",
+    "Stamped",
+    "Start",
+    "Step",
+    "StepMemory",
+    "StepTime",
+    "decode",
+    "encode",
+]
