@@ -1,0 +1,248 @@
+"""The keys of a config: names, types, defaults, ranges and what each one does.
+
+This module knows nothing of YAML or of files. A `Config` built here in Python obeys the types and the ranges; the rules
+that tie several keys together live in `engine.config.checks`, and `engine.config.load_config` applies everything.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+LARGEST_SEED = 2**32 - 1
+DEFAULT_WARMUP_RATIO = 0.03
+DEFAULT_BETAS: dict[str, tuple[float, float]] = {
+    "adamw": (0.9, 0.95),
+    "adamw8bit": (0.9, 0.95),
+    "lion": (0.9, 0.99),
+    "lion8bit": (0.9, 0.99),
+}
+
+
+def _as_tuple(value: object) -> object:
+    """One text is a list of one; a list becomes a tuple, so that a config stays immutable."""
+    if isinstance(value, str):
+        return (value,)
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _infinity_as_none(value: object) -> object:
+    """A clipping limit of infinity is the same as none, and null is the one way to write it."""
+    return None if value == float("inf") else value
+
+
+Paths = Annotated[tuple[str, ...], BeforeValidator(_as_tuple)]
+Names = Annotated[tuple[str, ...], BeforeValidator(_as_tuple)]
+Anything = Annotated[tuple[Any, ...], BeforeValidator(_as_tuple)]
+Betas = Annotated[
+    tuple[Annotated[float, Field(ge=0, lt=1)], Annotated[float, Field(ge=0, lt=1)]], BeforeValidator(_as_tuple)
+]
+Text = Annotated[str, Field(min_length=1)]
+PositiveInt = Annotated[int, Field(ge=1)]
+PositiveFloat = Annotated[float, Field(gt=0)]
+Share = Annotated[float, Field(gt=0, lt=1)]
+Seed = Annotated[int, Field(ge=0, le=LARGEST_SEED)]
+
+
+class Section(BaseModel):
+    """A group of keys: immutable, no unknown keys, no silent conversions between types."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", strict=True, allow_inf_nan=False, use_attribute_docstrings=True
+    )
+
+
+class Model(Section):
+    """Which model is trained and how it is loaded."""
+
+    name_or_path: Text
+    """A name on the Hugging Face hub, or a local folder (relative to the config file)."""
+    torch_dtype: Literal["auto", "float32", "bfloat16"] = "auto"
+    """Type of the weights; auto is bfloat16 on a GPU and float32 on the CPU."""
+    attn_implementation: Literal["auto", "eager", "sdpa", "flash_attention_2"] = "auto"
+    """Which attention code runs; auto lets the model choose."""
+    compile: bool = False
+    """Compile the model with torch.compile."""
+    trust_remote_code: bool = False
+    """Run Python code that comes with the model's files."""
+    init: Literal["pretrained", "random"] = "pretrained"
+    """Start from the stored weights, or from random ones of the same shape."""
+
+
+class Data(Section):
+    """What is trained on and how a chat becomes tokens."""
+
+    dataset: Paths = ()
+    """One JSONL file of chats or a list of them (relative to the config file)."""
+    dataset_split: Text = "train"
+    """Name of the split to train on."""
+    messages_field: Text = "messages"
+    """The field of a row that holds its list of messages."""
+    max_seq_length: Annotated[int, Field(ge=2)] = 2048
+    """Longest sample in tokens; what lies behind is cut off."""
+    packing: bool = False
+    """Put several chats into one sample."""
+    num_workers: Annotated[int, Field(ge=0)] = 0
+    """Processes that prepare batches beside the training one; 0 is none."""
+    eval_dataset: Paths | None = None
+    """JSONL files to evaluate on (relative to the config file)."""
+    eval_split: Share | Text | None = None
+    """A share of the training rows to hold out for evaluation, or the name of a split."""
+    eval_samples: PositiveInt | None = None
+    """Evaluate on this many samples at most; null is all."""
+    eval_every: PositiveInt | None = None
+    """Evaluate after each so many steps; null is at the end only."""
+    seed: Seed = 0
+    """Decides the order of the rows and which of them are held out."""
+    on_bad_row: Literal["stop", "skip"] = "stop"
+    """What to do with a row that cannot be read or is not a chat."""
+    sources: Anything = ()
+    """Several datasets with their own settings and weights."""
+    train_on_reasoning: bool = True
+    """Put loss on the reasoning part of an answer."""
+    train_on_template_text: bool = False
+    """Put loss on text which the chat template itself adds to an answer."""
+    last_turn_only: bool = False
+    """Put loss on the last answer of a chat alone."""
+
+    @property
+    def has_eval_data(self) -> bool:
+        """Whether there is anything to evaluate on."""
+        return self.eval_dataset is not None or self.eval_split is not None
+
+
+class Train(Section):
+    """How the weights are moved."""
+
+    output_dir: Text = "runs"
+    """Folder that takes the folders of the runs (relative to the working directory)."""
+    epochs: PositiveFloat = 1.0
+    """Passes over the data; parts of one are allowed. max_steps, when given, decides instead."""
+    max_steps: PositiveInt | None = None
+    """Number of optimizer steps; null lets epochs decide."""
+    per_device_batch_size: PositiveInt = 1
+    """Samples in one forward and backward pass on each device."""
+    gradient_accumulation_steps: PositiveInt = 1
+    """Passes whose gradients are added up for one optimizer step."""
+    learning_rate: Annotated[float, Field(gt=0, le=1)] = 1e-5
+    """Highest learning rate, reached at the end of the warm-up."""
+    min_learning_rate: Annotated[float, Field(ge=0, le=1)] = 0.0
+    """Learning rate at the end of the schedule."""
+    betas: Betas | None = None
+    """The optimizer's two decay rates; null is its own default: 0.9 and 0.95 for AdamW, 0.9 and 0.99 for Lion."""
+    weight_decay: Annotated[float, Field(ge=0, le=1)] = 0.0
+    """Decoupled weight decay."""
+    warmup_ratio: Annotated[float, Field(ge=0, le=1)] | None = None
+    """Warm-up as a share of all steps; 0.03 when neither this nor warmup_steps is given."""
+    warmup_steps: Annotated[int, Field(ge=0)] | None = None
+    """Warm-up in steps; 0 is none."""
+    lr_scheduler: Literal["cosine", "constant", "linear", "wsd", "power_decay"] = "cosine"
+    """Course of the learning rate after the warm-up."""
+    power_decay_gamma: PositiveFloat = 4.0
+    """Exponent of the power_decay schedule."""
+    wsd_decay_ratio: Annotated[float, Field(gt=0, le=1)] = 0.2
+    """Share of all steps, at the end, in which the wsd schedule goes down."""
+    optimizer: Literal["adamw", "adamw8bit", "lion", "lion8bit"] = "adamw8bit"
+    """The optimizer; those with 8bit keep their state in 8 bits."""
+    max_grad_norm: Annotated[PositiveFloat | None, BeforeValidator(_infinity_as_none)] = 1.0
+    """Gradients with a larger norm are scaled down to it; null is no clipping."""
+    spike_detection: bool = True
+    """Skip the step when loss or gradient norm jumps far out of its usual range."""
+    spike_z_threshold: PositiveFloat = 6.0
+    """How many standard deviations out count as a spike."""
+    max_skipped_in_a_row: PositiveInt = 20
+    """The run stops as failed after this many skipped steps in a row."""
+    gradient_checkpointing: Literal["none", "selective", "full"] = "none"
+    """Recompute activations in the backward pass to save memory."""
+    freeze_non_attention: bool = False
+    """Train the attention and linear-attention layers alone."""
+    stochastic_rounding: bool = False
+    """Round bfloat16 weights at random so that small updates count on average."""
+    hyperball: bool = False
+    """Keep each weight matrix on a sphere of its starting norm."""
+    hyperball_lr: PositiveFloat | None = None
+    """Learning rate on the sphere; null is learning_rate."""
+    save_steps: PositiveInt | None = None
+    """Save a checkpoint after each so many steps; null is at the end and on a stop only."""
+    keep_checkpoints: PositiveInt = 2
+    """How many of the newest checkpoints are kept; the best one stays besides."""
+    logging_steps: PositiveInt = 10
+    """Print a console line after each so many steps; the events hold every step."""
+    resume_from: Text | None = None
+    """auto continues the newest unfinished run of this config; a checkpoint's path starts a new run from it."""
+    seed: Seed = 0
+    """Seed of everything random in training but the order of the data."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _write_out_the_warmup(cls, values: Any) -> Any:
+        """Without any warm-up key the ratio is the default one, so that a written config shows it."""
+        if not isinstance(values, dict):
+            return values
+        if values.get("warmup_ratio") is None and values.get("warmup_steps") is None:
+            return values | {"warmup_ratio": DEFAULT_WARMUP_RATIO}
+        return values
+
+    @property
+    def effective_betas(self) -> tuple[float, float]:
+        """The two decay rates in use: those given, or the optimizer's own default."""
+        return self.betas or DEFAULT_BETAS[self.optimizer]
+
+
+class Memory(Section):
+    """What is traded for memory."""
+
+    gradient_release: bool = False
+    """Update each weight as soon as its gradient is there, then free the gradient."""
+    chunked_loss: bool = True
+    """Compute the loss in chunks of tokens, so that the full logits never exist."""
+    loss_chunk_tokens: PositiveInt = 256
+    """Tokens in one chunk of the loss."""
+    tiled_head: bool = False
+    """Split the output head over the vocabulary as well."""
+    float8_training: bool = False
+    """Run the matrix products in float8."""
+    offload_activations: bool = False
+    """Keep activations in main memory between forward and backward pass."""
+
+
+class Parallel(Section):
+    """How the work is spread over several GPUs."""
+
+    fsdp: bool = False
+    """Shard weights, gradients and optimizer state over the GPUs."""
+
+
+class Logging(Section):
+    """Where metrics go besides the run's own folder."""
+
+    trackers: Names = ()
+    """Names of experiment trackers."""
+
+
+class Config(Section):
+    """A whole config."""
+
+    model: Model
+    """Which model is trained and how it is loaded."""
+    data: Data = Field(default_factory=Data)
+    """What is trained on and how a chat becomes tokens."""
+    train: Train = Field(default_factory=Train)
+    """How the weights are moved."""
+    memory: Memory = Field(default_factory=Memory)
+    """What is traded for memory."""
+    parallel: Parallel = Field(default_factory=Parallel)
+    """How the work is spread over several GPUs."""
+    logging: Logging = Field(default_factory=Logging)
+    """Where metrics go besides the run's own folder."""
+
+
+SECTIONS: dict[str, type[Section]] = {
+    "model": Model,
+    "data": Data,
+    "train": Train,
+    "memory": Memory,
+    "parallel": Parallel,
+    "logging": Logging,
+}
