@@ -1,4 +1,4 @@
-"""A run is a directory: its layout, how a person names it, and whether its engine still lives. Standard library only."""
+"""A run is a directory: its layout, how a person names it, and whether its engine lives. Standard library only."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class RunDir:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunInfo:
-    """`run.json`: who runs where since when. `pid_start` and `boot_id` tell a process from a later one of its number."""
+    """`run.json`: who runs where since when. `pid_start` and `boot_id` tell a process from a later one of its pid."""
 
     id: str
     name: str

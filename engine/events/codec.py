@@ -72,14 +72,14 @@ def _name_of(value: float) -> str:
     return "Infinity" if value > 0 else "-Infinity"
 
 
-def _build(cls: type[object], record: dict[str, Any]) -> Any:
+def _build(cls: Any, record: dict[str, Any]) -> Any:
     decoders = _decoders(cls)
     known = {name: decoder(record[name]) for name, decoder in decoders.items() if name in record}
     return cls(**known)
 
 
 @functools.cache
-def _decoders(cls: type[object]) -> dict[str, Decoder]:
+def _decoders(cls: Any) -> dict[str, Decoder]:
     assert dataclasses.is_dataclass(cls)
     hints = typing.get_type_hints(cls)
     return {field.name: _decoder(hints[field.name]) for field in dataclasses.fields(cls)}

@@ -1,0 +1,157 @@
+import dataclasses
+import json
+import os
+import subprocess
+import sys
+import time
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from engine.events import End, EventWriter
+from engine.rundir import (
+    RunDir,
+    RunNotFoundError,
+    create_run_dir,
+    list_runs,
+    liveness,
+    process_start,
+    read_run_info,
+    register_run,
+    resolve_run,
+    this_process,
+    unfinished_runs,
+    write_run_info,
+)
+
+NOON = datetime(2026, 1, 2, 12, 0, 0)
+
+
+@pytest.fixture(autouse=True)
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+
+def started(output_dir: Path, name: str = "quickstart", now: datetime = NOON) -> RunDir:
+    run = create_run_dir(output_dir, name, now)
+    info = this_process(run, name)
+    write_run_info(run, info)
+    register_run(run, name, info.started)
+    return run
+
+
+def end(run: RunDir, status: str = "finished") -> None:
+    writer = EventWriter(run.events)
+    writer.write(End(status=status, reason="", exit_code=0, last_step=1))  # type: ignore[arg-type]
+    writer.close()
+
+
+def test_runs_of_the_same_second_get_names_of_their_own(tmp_path: Path) -> None:
+    names = [create_run_dir(tmp_path, "qwen35_4b/a100_40gb", NOON).id for _ in range(3)]
+    first = "20260102-120000-qwen35_4b-a100_40gb"
+    assert names == [first, f"{first}-2", f"{first}-3"]
+
+
+def test_run_json_comes_back_and_forgives_unknown_fields(tmp_path: Path) -> None:
+    run = create_run_dir(tmp_path, "a", NOON)
+    assert read_run_info(run) is None
+    info = this_process(run, "a", versions={"torch": "2"}, data_hashes={"x.jsonl": "00"})
+    write_run_info(run, info)
+    record = json.loads(run.run_json.read_text()) | {"new_field": 1}
+    run.run_json.write_text(json.dumps(record))
+    assert read_run_info(run) == info
+    assert not run.run_json.with_suffix(".json.tmp").exists()
+
+
+def test_a_run_of_a_living_process_is_live_until_it_writes_its_end(tmp_path: Path) -> None:
+    run = started(tmp_path)
+    assert liveness(run) == "live"
+    end(run, "stopped")
+    assert liveness(run) == "stopped"
+
+
+def test_a_resumed_run_is_live_again_in_spite_of_its_earlier_end(tmp_path: Path) -> None:
+    run = started(tmp_path)
+    end(run, "stopped")
+    time.sleep(0.01)
+    write_run_info(run, this_process(run, "quickstart"))
+    assert liveness(run) == "live"
+
+
+def test_a_vanished_process_means_killed(tmp_path: Path) -> None:
+    run = started(tmp_path)
+    child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    info = this_process(run, "quickstart")
+    info = dataclasses.replace(info, pid=child.pid, pid_start=process_start(child.pid) or "")
+    write_run_info(run, info)
+    assert liveness(run) == "live"
+    child.kill()
+    while process_start(child.pid) is not None:
+        time.sleep(0.01)
+    assert liveness(run) == "killed"  # a zombie does not train either
+    child.wait()
+    assert liveness(run) == "killed"
+
+
+@pytest.mark.parametrize("change", [{"boot_id": "another boot"}, {"pid_start": "1"}])
+def test_a_later_process_of_the_same_number_is_not_taken_for_the_engine(tmp_path: Path, change: dict[str, str]) -> None:
+    run = started(tmp_path)
+    write_run_info(run, dataclasses.replace(this_process(run, "quickstart"), **change))  # type: ignore[arg-type]
+    assert liveness(run) == "killed"
+
+
+def test_a_run_of_another_host_is_not_called_dead(tmp_path: Path) -> None:
+    run = started(tmp_path)
+    write_run_info(run, dataclasses.replace(this_process(run, "quickstart"), host="far-away"))
+    assert liveness(run) == "elsewhere"
+    end(run)
+    assert liveness(run) == "finished"
+
+
+def test_a_fresh_folder_is_starting_and_an_old_one_killed(tmp_path: Path) -> None:
+    run = create_run_dir(tmp_path, "a", NOON)
+    assert liveness(run) == "starting"
+    assert liveness(run, now=time.time() + 3600) == "killed"
+
+
+def test_a_person_names_a_run_by_path_id_beginning_or_latest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = started(tmp_path / "runs", "alpha")
+    second = started(tmp_path / "runs", "beta")
+    monkeypatch.chdir(tmp_path)
+    for text in ("runs/" + first.id, str(first.path), str(first.run_json), first.id, "20260102-120000-al"):
+        assert resolve_run(text) == first, text
+    assert resolve_run("latest") == second
+    assert [run.id for run in list_runs()] == [second.id, first.id]
+
+
+def test_names_that_fit_no_run_or_several_are_explained(tmp_path: Path) -> None:
+    with pytest.raises(RunNotFoundError, match="no run has been started yet"):
+        resolve_run("latest")
+    first, second = started(tmp_path, "alpha"), started(tmp_path, "beta")
+    with pytest.raises(RunNotFoundError, match=r"2 runs answer to this") as error:
+        resolve_run("20260102")
+    assert first.id in str(error.value) and second.id in str(error.value)
+    with pytest.raises(RunNotFoundError, match="no such run; the newest runs are"):
+        resolve_run("2031")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(RunNotFoundError, match="is no run"):
+        resolve_run(str(tmp_path / "empty"))
+
+
+def test_the_registry_forgives_broken_lines_and_forgets_deleted_runs(tmp_path: Path) -> None:
+    run = started(tmp_path)
+    registry = Path(os.environ["XDG_STATE_HOME"]) / "pgs-tui" / "runs.jsonl"
+    registry.write_text(
+        "not json\n" + registry.read_text() + '{"id": "gone", "name": "x", "path": "/nowhere", "started": 1}\n'
+    )
+    assert [found.id for found in list_runs()] == [run.id]
+
+
+def test_unfinished_runs_of_a_name_come_newest_first(tmp_path: Path) -> None:
+    older, done, newer = (started(tmp_path, "a") for _ in range(3))
+    started(tmp_path, "b")
+    end(older, "stopped")
+    end(done, "finished")
+    assert [run.id for run in unfinished_runs(tmp_path, "a")] == [newer.id, older.id]
+    assert unfinished_runs(tmp_path / "nothing", "a") == []

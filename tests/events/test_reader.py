@@ -1,0 +1,105 @@
+"""The log-tail cases: lines and letters cut between two reads, and logs that are emptied or replaced."""
+
+from pathlib import Path
+
+import pytest
+
+from engine.events import Batch, EventReader, Phase, encode
+
+
+def line(name: str, t: float = 1.0) -> bytes:
+    return (encode(Phase(name=name), t) + "\n").encode()
+
+
+def names(batch: Batch) -> list[str]:
+    return [stamped.event.name for stamped in batch.events if isinstance(stamped.event, Phase)]
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    return tmp_path / "events.jsonl"
+
+
+def append(log: Path, data: bytes) -> None:
+    with log.open("ab") as file:
+        file.write(data)
+
+
+def test_a_log_that_is_not_there_yet_is_waited_for(log: Path) -> None:
+    reader = EventReader(log)
+    assert not reader.poll()
+    append(log, line("a"))
+    assert names(reader.poll()) == ["a"]
+    assert not reader.poll()
+
+
+def test_a_torn_last_line_waits_for_its_newline(log: Path) -> None:
+    reader, second = EventReader(log), line("two")
+    append(log, line("one") + second[:20])
+    first_batch = reader.poll()
+    assert (names(first_batch), first_batch.bad_lines, first_batch.notes) == (["one"], 0, ())
+    assert reader.offset == len(line("one"))
+    append(log, second[20:])
+    second_batch = reader.poll()
+    assert (names(second_batch), second_batch.bad_lines) == (["two"], 0)
+
+
+def test_letters_cut_between_two_reads_stay_whole(log: Path) -> None:
+    reader, seen = EventReader(log), []
+    for index in range(len(data := line("café 漢"))):
+        append(log, data[index : index + 1])
+        seen += names(reader.poll())
+    assert seen == ["café 漢"]
+
+
+def test_a_log_emptied_in_place_is_read_from_its_start(log: Path) -> None:
+    reader = EventReader(log)
+    append(log, line("old") * 8)
+    reader.poll()
+    log.write_bytes(line("new 1") + line("new 2"))
+    batch = reader.poll()
+    assert names(batch) == ["new 1", "new 2"]
+    assert batch.restarted and "emptied" in batch.notes[0]
+
+
+@pytest.mark.parametrize("same_beginning", [False, True])
+def test_a_log_emptied_and_grown_past_the_old_position_is_noticed(log: Path, same_beginning: bool) -> None:
+    reader = EventReader(log)
+    append(log, line("first") + line("old") * 5)
+    reader.poll()
+    inode = log.stat().st_ino
+    fresh = [line("first" if same_beginning else "other"), *[line("longer than before")] * 9]
+    with log.open("r+b") as file:
+        file.truncate(0)
+        file.write(b"".join(fresh))
+    assert log.stat().st_ino == inode
+    batch = reader.poll()
+    assert batch.restarted and batch.bad_lines == 0 and len(batch.events) == 10
+
+
+def test_a_replaced_log_is_read_from_its_start(log: Path, tmp_path: Path) -> None:
+    reader = EventReader(log)
+    append(log, line("old"))
+    reader.poll()
+    (tmp_path / "next").write_bytes(line("old") + line("new"))
+    (tmp_path / "next").replace(log)
+    batch = reader.poll()
+    assert batch.restarted and names(batch) == ["old", "new"]
+
+
+def test_lines_that_are_no_events_are_counted_and_passed_over(log: Path) -> None:
+    reader = EventReader(log)
+    append(log, b"hello\n\n" + line("a") + b'\xff\xfe\n{"event": "step", "t": 1}\n' + line("b"))
+    batch = reader.poll()
+    assert (names(batch), batch.bad_lines) == (["a", "b"], 3)
+    assert len(batch.notes) == 3
+
+
+def test_a_long_log_arrives_in_portions_and_a_line_longer_than_a_portion_whole(log: Path) -> None:
+    reader = EventReader(log, chunk_bytes=256)
+    expected = [f"phase {index}" for index in range(50)] + ["x" * 2000, "last"]
+    append(log, b"".join(line(name) for name in expected))
+    seen: list[str] = []
+    while batch := reader.poll():
+        seen += names(batch)
+    assert seen == expected
