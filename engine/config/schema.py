@@ -32,13 +32,13 @@ def _infinity_as_none(value: object) -> object:
     return None if value == float("inf") else value
 
 
-Paths = Annotated[tuple[str, ...], BeforeValidator(_as_tuple)]
-Names = Annotated[tuple[str, ...], BeforeValidator(_as_tuple)]
+INFINITY_IS_NONE = BeforeValidator(_infinity_as_none)
 Anything = Annotated[tuple[Any, ...], BeforeValidator(_as_tuple)]
 Betas = Annotated[
     tuple[Annotated[float, Field(ge=0, lt=1)], Annotated[float, Field(ge=0, lt=1)]], BeforeValidator(_as_tuple)
 ]
 Text = Annotated[str, Field(min_length=1)]
+Texts = Annotated[tuple[Text, ...], BeforeValidator(_as_tuple)]
 PositiveInt = Annotated[int, Field(ge=1)]
 PositiveFloat = Annotated[float, Field(gt=0)]
 Share = Annotated[float, Field(gt=0, lt=1)]
@@ -48,63 +48,65 @@ Seed = Annotated[int, Field(ge=0, le=LARGEST_SEED)]
 class Section(BaseModel):
     """A group of keys: immutable, no unknown keys, no silent conversions between types."""
 
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", strict=True, allow_inf_nan=False, use_attribute_docstrings=True
-    )
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
 
 class Model(Section):
     """Which model is trained and how it is loaded."""
 
-    name_or_path: Text
-    """A name on the Hugging Face hub, or a local folder (relative to the config file)."""
-    torch_dtype: Literal["auto", "float32", "bfloat16"] = "auto"
-    """Type of the weights; auto is bfloat16 on a GPU and float32 on the CPU."""
-    attn_implementation: Literal["auto", "eager", "sdpa", "flash_attention_2"] = "auto"
-    """Which attention code runs; auto lets the model choose."""
-    compile: bool = False
-    """Compile the model with torch.compile."""
-    trust_remote_code: bool = False
-    """Run Python code that comes with the model's files."""
-    init: Literal["pretrained", "random"] = "pretrained"
-    """Start from the stored weights, or from random ones of the same shape."""
+    name_or_path: Text = Field(
+        description="A name on the Hugging Face hub, or a local folder (relative to the config file)."
+    )
+    torch_dtype: Literal["auto", "float32", "bfloat16"] = Field(
+        default="auto", description="Type of the weights; auto is bfloat16 on a GPU and float32 on the CPU."
+    )
+    attn_implementation: Literal["auto", "eager", "sdpa", "flash_attention_2"] = Field(
+        default="auto", description="Which attention code runs; auto lets the model choose."
+    )
+    compile: bool = Field(default=False, description="Compile the model with torch.compile.")
+    trust_remote_code: bool = Field(default=False, description="Run Python code that comes with the model's files.")
+    init: Literal["pretrained", "random"] = Field(
+        default="pretrained", description="Start from the stored weights, or from random ones of the same shape."
+    )
 
 
 class Data(Section):
     """What is trained on and how a chat becomes tokens."""
 
-    dataset: Paths = ()
-    """One JSONL file of chats or a list of them (relative to the config file)."""
-    dataset_split: Text = "train"
-    """Name of the split to train on."""
-    messages_field: Text = "messages"
-    """The field of a row that holds its list of messages."""
-    max_seq_length: Annotated[int, Field(ge=2)] = 2048
-    """Longest sample in tokens; what lies behind is cut off."""
-    packing: bool = False
-    """Put several chats into one sample."""
-    num_workers: Annotated[int, Field(ge=0)] = 0
-    """Processes that prepare batches beside the training one; 0 is none."""
-    eval_dataset: Paths | None = None
-    """JSONL files to evaluate on (relative to the config file)."""
-    eval_split: Share | Text | None = None
-    """A share of the training rows to hold out for evaluation, or the name of a split."""
-    eval_samples: PositiveInt | None = None
-    """Evaluate on this many samples at most; null is all."""
-    eval_every: PositiveInt | None = None
-    """Evaluate after each so many steps; null is at the end only."""
-    seed: Seed = 0
-    """Decides the order of the rows and which of them are held out."""
-    on_bad_row: Literal["stop", "skip"] = "stop"
-    """What to do with a row that cannot be read or is not a chat."""
-    sources: Anything = ()
-    """Several datasets with their own settings and weights."""
-    train_on_reasoning: bool = True
-    """Put loss on the reasoning part of an answer."""
-    train_on_template_text: bool = False
-    """Put loss on text which the chat template itself adds to an answer."""
-    last_turn_only: bool = False
-    """Put loss on the last answer of a chat alone."""
+    dataset: Texts = Field(
+        default=(), description="One JSONL file of chats or a list of them (relative to the config file)."
+    )
+    dataset_split: Text = Field(default="train", description="Name of the split to train on.")
+    messages_field: Text = Field(default="messages", description="The field of a row that holds its list of messages.")
+    max_seq_length: Annotated[int, Field(ge=2)] = Field(
+        default=2048, description="Longest sample in tokens; what lies behind is cut off."
+    )
+    packing: bool = Field(default=False, description="Put several chats into one sample.")
+    num_workers: Annotated[int, Field(ge=0)] = Field(
+        default=0, description="Processes that prepare batches beside the training one; 0 is none."
+    )
+    eval_dataset: Texts | None = Field(
+        default=None, description="JSONL files to evaluate on (relative to the config file)."
+    )
+    eval_split: Share | Text | None = Field(
+        default=None, description="A share of the training rows to hold out for evaluation, or the name of a split."
+    )
+    eval_samples: PositiveInt | None = Field(
+        default=None, description="Evaluate on this many samples at most; null is all."
+    )
+    eval_every: PositiveInt | None = Field(
+        default=None, description="Evaluate after each so many steps; null is at the end only."
+    )
+    seed: Seed = Field(default=0, description="Decides the order of the rows and which of them are held out.")
+    on_bad_row: Literal["stop", "skip"] = Field(
+        default="stop", description="What to do with a row that cannot be read or is not a chat."
+    )
+    sources: Anything = Field(default=(), description="Several datasets with their own settings and weights.")
+    train_on_reasoning: bool = Field(default=True, description="Put loss on the reasoning part of an answer.")
+    train_on_template_text: bool = Field(
+        default=False, description="Put loss on text which the chat template itself adds to an answer."
+    )
+    last_turn_only: bool = Field(default=False, description="Put loss on the last answer of a chat alone.")
 
     @property
     def has_eval_data(self) -> bool:
@@ -115,64 +117,85 @@ class Data(Section):
 class Train(Section):
     """How the weights are moved."""
 
-    output_dir: Text = "runs"
-    """Folder that takes the folders of the runs (relative to the working directory)."""
-    epochs: PositiveFloat = 1.0
-    """Passes over the data; parts of one are allowed. max_steps, when given, decides instead."""
-    max_steps: PositiveInt | None = None
-    """Number of optimizer steps; null lets epochs decide."""
-    per_device_batch_size: PositiveInt = 1
-    """Samples in one forward and backward pass on each device."""
-    gradient_accumulation_steps: PositiveInt = 1
-    """Passes whose gradients are added up for one optimizer step."""
-    learning_rate: Annotated[float, Field(gt=0, le=1)] = 1e-5
-    """Highest learning rate, reached at the end of the warm-up."""
-    min_learning_rate: Annotated[float, Field(ge=0, le=1)] = 0.0
-    """Learning rate at the end of the schedule."""
-    betas: Betas | None = None
-    """The optimizer's two decay rates; null is its own default: 0.9 and 0.95 for AdamW, 0.9 and 0.99 for Lion."""
-    weight_decay: Annotated[float, Field(ge=0, le=1)] = 0.0
-    """Decoupled weight decay."""
-    warmup_ratio: Annotated[float, Field(ge=0, le=1)] | None = None
-    """Warm-up as a share of all steps; 0.03 when neither this nor warmup_steps is given."""
-    warmup_steps: Annotated[int, Field(ge=0)] | None = None
-    """Warm-up in steps; 0 is none."""
-    lr_scheduler: Literal["cosine", "constant", "linear", "wsd", "power_decay"] = "cosine"
-    """Course of the learning rate after the warm-up."""
-    power_decay_gamma: PositiveFloat = 4.0
-    """Exponent of the power_decay schedule."""
-    wsd_decay_ratio: Annotated[float, Field(gt=0, le=1)] = 0.2
-    """Share of all steps, at the end, in which the wsd schedule goes down."""
-    optimizer: Literal["adamw", "adamw8bit", "lion", "lion8bit"] = "adamw8bit"
-    """The optimizer; those with 8bit keep their state in 8 bits."""
-    max_grad_norm: Annotated[PositiveFloat | None, BeforeValidator(_infinity_as_none)] = 1.0
-    """Gradients with a larger norm are scaled down to it; null is no clipping."""
-    spike_detection: bool = True
-    """Skip the step when loss or gradient norm jumps far out of its usual range."""
-    spike_z_threshold: PositiveFloat = 6.0
-    """How many standard deviations out count as a spike."""
-    max_skipped_in_a_row: PositiveInt = 20
-    """The run stops as failed after this many skipped steps in a row."""
-    gradient_checkpointing: Literal["none", "selective", "full"] = "none"
-    """Recompute activations in the backward pass to save memory."""
-    freeze_non_attention: bool = False
-    """Train the attention and linear-attention layers alone."""
-    stochastic_rounding: bool = False
-    """Round bfloat16 weights at random so that small updates count on average."""
-    hyperball: bool = False
-    """Keep each weight matrix on a sphere of its starting norm."""
-    hyperball_lr: PositiveFloat | None = None
-    """Learning rate on the sphere; null is learning_rate."""
-    save_steps: PositiveInt | None = None
-    """Save a checkpoint after each so many steps; null is at the end and on a stop only."""
-    keep_checkpoints: PositiveInt = 2
-    """How many of the newest checkpoints are kept; the best one stays besides."""
-    logging_steps: PositiveInt = 10
-    """Print a console line after each so many steps; the events hold every step."""
-    resume_from: Text | None = None
-    """auto continues the newest unfinished run of this config; a checkpoint's path starts a new run from it."""
-    seed: Seed = 0
-    """Seed of everything random in training but the order of the data."""
+    output_dir: Text = Field(
+        default="runs", description="Folder that takes the folders of the runs (relative to the working directory)."
+    )
+    epochs: PositiveFloat = Field(
+        default=1.0, description="Passes over the data, parts of one too; max_steps, when given, decides instead."
+    )
+    max_steps: PositiveInt | None = Field(
+        default=None, description="Number of optimizer steps; null lets epochs decide."
+    )
+    per_device_batch_size: PositiveInt = Field(
+        default=1, description="Samples in one forward and backward pass on each device."
+    )
+    gradient_accumulation_steps: PositiveInt = Field(
+        default=1, description="Passes whose gradients are added up for one optimizer step."
+    )
+    learning_rate: Annotated[float, Field(gt=0, le=1)] = Field(
+        default=1e-5, description="Highest learning rate, reached at the end of the warm-up."
+    )
+    min_learning_rate: Annotated[float, Field(ge=0, le=1)] = Field(
+        default=0.0, description="Learning rate at the end of the schedule."
+    )
+    betas: Betas | None = Field(
+        default=None,
+        description="The optimizer's two decay rates; null is its own default: 0.9, 0.95 (AdamW), 0.9, 0.99 (Lion).",
+    )
+    weight_decay: Annotated[float, Field(ge=0, le=1)] = Field(default=0.0, description="Decoupled weight decay.")
+    warmup_ratio: Annotated[float, Field(ge=0, le=1)] | None = Field(
+        default=None, description="Warm-up as a share of all steps; 0.03 when neither this nor warmup_steps is given."
+    )
+    warmup_steps: Annotated[int, Field(ge=0)] | None = Field(default=None, description="Warm-up in steps; 0 is none.")
+    lr_scheduler: Literal["cosine", "constant", "linear", "wsd", "power_decay"] = Field(
+        default="cosine", description="Course of the learning rate after the warm-up."
+    )
+    power_decay_gamma: PositiveFloat = Field(default=4.0, description="Exponent of the power_decay schedule.")
+    wsd_decay_ratio: Annotated[float, Field(gt=0, le=1)] = Field(
+        default=0.2, description="Share of all steps, at the end, in which the wsd schedule goes down."
+    )
+    optimizer: Literal["adamw", "adamw8bit", "lion", "lion8bit"] = Field(
+        default="adamw8bit", description="The optimizer; those with 8bit keep their state in 8 bits."
+    )
+    max_grad_norm: Annotated[PositiveFloat | None, INFINITY_IS_NONE] = Field(
+        default=1.0, description="Gradients with a larger norm are scaled down to it; null is no clipping."
+    )
+    spike_detection: bool = Field(
+        default=True, description="Skip the step when loss or gradient norm jumps far out of its usual range."
+    )
+    spike_z_threshold: PositiveFloat = Field(
+        default=6.0, description="How many standard deviations out count as a spike."
+    )
+    max_skipped_in_a_row: PositiveInt = Field(
+        default=20, description="The run stops as failed after this many skipped steps in a row."
+    )
+    gradient_checkpointing: Literal["none", "selective", "full"] = Field(
+        default="none", description="Recompute activations in the backward pass to save memory."
+    )
+    freeze_non_attention: bool = Field(
+        default=False, description="Train the attention and linear-attention layers alone."
+    )
+    stochastic_rounding: bool = Field(
+        default=False, description="Round bfloat16 weights at random so that small updates count on average."
+    )
+    hyperball: bool = Field(default=False, description="Keep each weight matrix on a sphere of its starting norm.")
+    hyperball_lr: PositiveFloat | None = Field(
+        default=None, description="Learning rate on the sphere; null is learning_rate."
+    )
+    save_steps: PositiveInt | None = Field(
+        default=None, description="Save a checkpoint after each so many steps; null is at the end and on a stop only."
+    )
+    keep_checkpoints: PositiveInt = Field(
+        default=2, description="How many of the newest checkpoints are kept; the best one stays besides."
+    )
+    logging_steps: PositiveInt = Field(
+        default=10, description="Print a console line after each so many steps; the events hold every step."
+    )
+    resume_from: Text | None = Field(
+        default=None,
+        description="auto continues the newest unfinished run of this config; a path starts a new run from it.",
+    )
+    seed: Seed = Field(default=0, description="Seed of everything random in training but the order of the data.")
 
     @model_validator(mode="before")
     @classmethod
@@ -193,49 +216,41 @@ class Train(Section):
 class Memory(Section):
     """What is traded for memory."""
 
-    gradient_release: bool = False
-    """Update each weight as soon as its gradient is there, then free the gradient."""
-    chunked_loss: bool = True
-    """Compute the loss in chunks of tokens, so that the full logits never exist."""
-    loss_chunk_tokens: PositiveInt = 256
-    """Tokens in one chunk of the loss."""
-    tiled_head: bool = False
-    """Split the output head over the vocabulary as well."""
-    float8_training: bool = False
-    """Run the matrix products in float8."""
-    offload_activations: bool = False
-    """Keep activations in main memory between forward and backward pass."""
+    gradient_release: bool = Field(
+        default=False, description="Update each weight as soon as its gradient is there, then free the gradient."
+    )
+    chunked_loss: bool = Field(
+        default=True, description="Compute the loss in chunks of tokens, so that the full logits never exist."
+    )
+    loss_chunk_tokens: PositiveInt = Field(default=256, description="Tokens in one chunk of the loss.")
+    tiled_head: bool = Field(default=False, description="Split the output head over the vocabulary as well.")
+    float8_training: bool = Field(default=False, description="Run the matrix products in float8.")
+    offload_activations: bool = Field(
+        default=False, description="Keep activations in main memory between forward and backward pass."
+    )
 
 
 class Parallel(Section):
     """How the work is spread over several GPUs."""
 
-    fsdp: bool = False
-    """Shard weights, gradients and optimizer state over the GPUs."""
+    fsdp: bool = Field(default=False, description="Shard weights, gradients and optimizer state over the GPUs.")
 
 
 class Logging(Section):
     """Where metrics go besides the run's own folder."""
 
-    trackers: Names = ()
-    """Names of experiment trackers."""
+    trackers: Texts = Field(default=(), description="Texts of experiment trackers.")
 
 
 class Config(Section):
     """A whole config."""
 
-    model: Model
-    """Which model is trained and how it is loaded."""
-    data: Data = Field(default_factory=Data)
-    """What is trained on and how a chat becomes tokens."""
-    train: Train = Field(default_factory=Train)
-    """How the weights are moved."""
-    memory: Memory = Field(default_factory=Memory)
-    """What is traded for memory."""
-    parallel: Parallel = Field(default_factory=Parallel)
-    """How the work is spread over several GPUs."""
-    logging: Logging = Field(default_factory=Logging)
-    """Where metrics go besides the run's own folder."""
+    model: Model = Field(description="Which model is trained and how it is loaded.")
+    data: Data = Field(default=Data(), description="What is trained on and how a chat becomes tokens.")
+    train: Train = Field(default=Train(), description="How the weights are moved.")
+    memory: Memory = Field(default=Memory(), description="What is traded for memory.")
+    parallel: Parallel = Field(default=Parallel(), description="How the work is spread over several GPUs.")
+    logging: Logging = Field(default=Logging(), description="Where metrics go besides the run's own folder.")
 
 
 SECTIONS: dict[str, type[Section]] = {

@@ -1,0 +1,120 @@
+"""What is said about a config: problems that refuse it, notes that let it pass, and where each one stands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+LONGEST_EXCERPT = 120
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where something was written: a spot in a file, or a flag of the command line.
+
+    `line` and `column` count from 1 and are None where there is no such spot; `excerpt` is the whole line and
+    `width` the number of characters to mark in it.
+    """
+
+    source: str
+    line: int | None = None
+    column: int | None = None
+    excerpt: str = ""
+    width: int = 1
+
+    def __str__(self) -> str:
+        return ":".join(str(part) for part in (self.source, self.line, self.column) if part is not None)
+
+    def picture(self) -> str:
+        """The line with a mark below the spot, or nothing where there is no line."""
+        if self.line is None or self.column is None or not self.excerpt.strip():
+            return ""
+        number = f"{self.line:>5}"
+        text = self.excerpt[:LONGEST_EXCERPT].replace("\t", "→")
+        marks = "^" * max(1, min(self.width, len(text) - self.column + 1))
+        return f"{number} | {text}\n{' ' * len(number)} | {' ' * (self.column - 1)}{marks}"
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One reason to refuse a config.
+
+    `key` is the full path (`train.learning_rate`), empty for the file as a whole; `reason` is a sentence that holds
+    what was found; `nearest` is the valid key or word that was probably meant.
+    """
+
+    key: str
+    reason: str
+    found: str | None = None
+    allowed: str | None = None
+    nearest: str | None = None
+    advice: str | None = None
+    place: Place | None = None
+
+    @property
+    def line(self) -> int | None:
+        """Line in the file, from 1."""
+        return self.place.line if self.place else None
+
+    @property
+    def column(self) -> int | None:
+        """Column in the line, from 1."""
+        return self.place.column if self.place else None
+
+    def at(self, place: Place | None) -> Problem:
+        """The same problem, standing at `place`."""
+        return replace(self, place=place)
+
+    def __str__(self) -> str:
+        head = ": ".join(str(part) for part in (self.place, self.key, self.reason) if part)
+        if self.nearest:
+            head += f"; did you mean {self.nearest}?"
+        lines = [head, self.place.picture() if self.place else ""]
+        lines += [f"      allowed: {self.allowed}" if self.allowed else ""]
+        lines += [f"      advice: {self.advice}" if self.advice else ""]
+        return "\n".join(line for line in lines if line)
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Something to know about a config that is accepted."""
+
+    key: str
+    text: str
+    place: Place | None = None
+
+    def at(self, place: Place | None) -> Note:
+        """The same note, standing at `place`."""
+        return replace(self, place=place)
+
+    def __str__(self) -> str:
+        return ": ".join(str(part) for part in (self.place, self.key, self.text) if part)
+
+
+class ConfigError(ValueError):
+    """A config that cannot be used; holds every problem found, in the order of the file."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        assert problems, "a refusal needs a reason"
+        self.problems = tuple(problems)
+        super().__init__(self.problems)
+
+    def __str__(self) -> str:
+        text = "\n".join(str(problem) for problem in self.problems)
+        return text if len(self.problems) == 1 else f"{len(self.problems)} problems in the config\n{text}"
+
+
+Finding = TypeVar("Finding", Problem, Note)
+
+
+def in_order_of_writing(findings: Iterable[Finding]) -> list[Finding]:
+    """Sorts by line and column; what has no line (a missing section, a flag) comes last, in the given order."""
+
+    def position(finding: Finding) -> tuple[bool, int, int]:
+        place = finding.place
+        if place is None or place.line is None or place.column is None:
+            return True, 0, 0
+        return False, place.line, place.column
+
+    return sorted(findings, key=position)
