@@ -1,0 +1,1 @@
+"""Optimizers, their learning-rate schedules, gradient clipping and exact state."""
