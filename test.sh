@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# Installs what the tests need, then runs every check: lint, format, types, import rules, tests.
+# ./test.sh [PYTEST ARGUMENTS ...], for example: ./test.sh tests/engine -k resume
+set -euo pipefail
+
+ROOT=$(cd -P "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+VENV=$ROOT/.venv
+. "$ROOT/.ci/setup.sh"
+
+install_tmux() {
+    command -v tmux >/dev/null && return
+    command -v apt-get >/dev/null || return 0
+    local sudo=""
+    if [[ $(id -u) -ne 0 ]]; then
+        sudo -n true 2>/dev/null || return 0
+        sudo="sudo -n"
+    fi
+    say "installing tmux"
+    $sudo apt-get update -qq >/dev/null || true
+    $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends tmux >/dev/null || true
+}
+
+# Two workers use two cores; more than four only takes memory.
+worker_count() {
+    local cores
+    cores=$("$VENV/bin/python" -c 'import os; print(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)')
+    echo $((cores > 4 ? 4 : cores))
+}
+
+check() {
+    say "$*"
+    "$VENV/bin/python" -m "$@" || FAILED+=("$1")
+}
+
+cd "$ROOT"
+ensure_environment test
+install_tmux
+export OMP_NUM_THREADS=${OMP_NUM_THREADS:-1} TOKENIZERS_PARALLELISM=false HF_HUB_OFFLINE=1
+
+FAILED=()
+check ruff check .
+check ruff format --check .
+check mypy
+say "lint-imports"
+"$VENV/bin/lint-imports" || FAILED+=("lint-imports")
+
+say "pytest"
+"$VENV/bin/python" -m pytest --numprocesses "$(worker_count)" --dist loadgroup --no-loadscope-reorder "$@" ||
+    FAILED+=("pytest")
+
+if [[ ${#FAILED[@]} -gt 0 ]]; then
+    die 1 "failed: ${FAILED[*]}"
+fi
