@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from textwrap import fill
 from typing import TypeVar
 
 LONGEST_EXCERPT = 120
+_INDENT = " " * 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +69,11 @@ class Problem:
         return replace(self, place=place)
 
     def __str__(self) -> str:
-        head = ": ".join(str(part) for part in (self.place, self.key, self.reason) if part)
+        head = _head(self.place, self.key, self.reason)
         if self.nearest:
             head += f"; did you mean {self.nearest}?"
         lines = [head, self.place.picture() if self.place else ""]
-        lines += [f"      allowed: {self.allowed}" if self.allowed else ""]
-        lines += [f"      advice: {self.advice}" if self.advice else ""]
+        lines += [_wrapped("allowed: ", self.allowed), _wrapped("advice: ", self.advice)]
         return "\n".join(line for line in lines if line)
 
 
@@ -89,7 +90,22 @@ class Note:
         return replace(self, place=place)
 
     def __str__(self) -> str:
-        return ": ".join(str(part) for part in (self.place, self.key, self.text) if part)
+        return _head(self.place, self.key, self.text)
+
+
+def _head(place: Place | None, key: str, sentence: str) -> str:
+    """Place, key and sentence; a flag names its key already."""
+    is_flag_of_key = place is not None and place.source.lstrip("-") == key
+    return ": ".join(str(part) for part in (place, "" if is_flag_of_key else key, sentence) if part)
+
+
+def _wrapped(title: str, text: str | None) -> str:
+    if not text:
+        return ""
+    hanging = _INDENT + " " * len(title)
+    return fill(
+        text, LONGEST_EXCERPT, initial_indent=_INDENT + title, subsequent_indent=hanging, break_on_hyphens=False
+    )
 
 
 class ConfigError(ValueError):

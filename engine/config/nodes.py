@@ -12,7 +12,7 @@ WORDS_MEANT_AS_NULL = frozenset({"none", "nil"})
 TRUE_WORDS = frozenset({"true", "yes", "on"})
 FALSE_WORDS = frozenset({"false", "no", "off"})
 
-_INTEGER = re.compile(r"[-+]?(0|[1-9][0-9_]*)")
+_INTEGER = re.compile(r"[-+]?(0|[1-9][0-9_]{0,99})")
 _FLOAT = re.compile(r"[-+]?([0-9][0-9_]*\.?[0-9_]*|\.[0-9][0-9_]*)([eE][-+]?[0-9]+)?")
 _LEADING_ZERO = re.compile(r"[-+]?0[0-9_]+")
 _INFINITY = re.compile(r"([-+]?)\.(inf|Inf|INF)")

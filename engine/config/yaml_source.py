@@ -26,6 +26,8 @@ _COLLECTION = "collection"
 _KNOWN_TAGS = frozenset({_PLAIN, _TEXT, _COLLECTION})
 _STRING_TAGS = frozenset({"!", "tag:yaml.org,2002:str"})
 _MERGE_KEY = "<<"
+_DATASET_SUFFIXES = (".jsonl", ".ndjson", ".parquet", ".arrow")
+LARGEST_CONFIG = 2**20
 
 _ADVICE_FOR_SYNTAX = {
     "mapping values are not allowed here": "check the indentation; a text with a colon and a space needs quotes",
@@ -71,10 +73,8 @@ def read_yaml(path: Path) -> Document:
     text = _read_text(path)
     if not text.strip():
         raise ConfigError([Problem("", "the config is empty", place=Place(source))])
-    if _looks_like_a_dataset(path, text):
-        reason = "this looks like a dataset, not a config"
-        advice = "name it under data.dataset in a YAML file, and start with that file"
-        raise ConfigError([Problem("", reason, advice=advice, place=Place(source))])
+    if _is_table_of_rows(text):
+        raise _dataset_error(path)
     return parse_document(text, source)
 
 
@@ -108,24 +108,34 @@ def parse_value(text: str, source: str) -> Node:
 
 
 def _read_text(path: Path) -> str:
-    if path.is_dir():
-        advice = "name a YAML file inside it"
-        raise ConfigError([Problem("", "this is a folder, not a config file", advice=advice, place=Place(str(path)))])
+    place = Place(str(path))
     try:
+        size = path.stat().st_size
+        if path.is_dir():
+            advice = "name a YAML file inside it"
+            raise ConfigError([Problem("", "this is a folder, not a config file", advice=advice, place=place)])
+        if path.suffix.lower() in _DATASET_SUFFIXES:
+            raise _dataset_error(path)
+        if size > LARGEST_CONFIG:
+            raise ConfigError([Problem("", f"too large for a config: {size / 2**20:.0f} MiB", place=place)])
         return path.read_bytes().decode("utf-8-sig")
     except FileNotFoundError:
         raise ConfigError([Problem("", f"no such file: {path}")]) from None
     except UnicodeDecodeError:
         problem = Problem("", "this is not a text in UTF-8", advice="save the config as plain text in UTF-8")
-        raise ConfigError([problem.at(Place(str(path)))]) from None
+        raise ConfigError([problem.at(place)]) from None
     except OSError as error:
-        raise ConfigError([Problem("", f"cannot be read: {error.strerror}", place=Place(str(path)))]) from None
+        raise ConfigError([Problem("", f"cannot be read: {error.strerror}", place=place)]) from None
 
 
-def _looks_like_a_dataset(path: Path, text: str) -> bool:
-    """Whether the file is a table of rows: its name says so, or its first line is a whole JSON object."""
-    if path.suffix.lower() in (".jsonl", ".ndjson"):
-        return True
+def _dataset_error(path: Path) -> ConfigError:
+    reason = "this looks like a dataset, not a config"
+    advice = "name it under data.dataset in a YAML file, and start with that file"
+    return ConfigError([Problem("", reason, advice=advice, place=Place(str(path)))])
+
+
+def _is_table_of_rows(text: str) -> bool:
+    """Whether the first line is a whole JSON object that is not a config itself."""
     first_line = text.lstrip().partition("\n")[0].strip()
     if not first_line.startswith("{"):
         return False
@@ -141,6 +151,8 @@ def _parse(text: str, source: str) -> yaml.Node | None:
         return _NodeParser(text).get_single_node()
     except (yaml.MarkedYAMLError, ReaderError) as error:
         raise ConfigError([_explain_syntax(error, text, source)]) from None
+    except RecursionError:
+        raise ConfigError([Problem("", "nested too deeply for a config", place=Place(source))]) from None
 
 
 def _explain_syntax(error: yaml.MarkedYAMLError | ReaderError, text: str, source: str) -> Problem:

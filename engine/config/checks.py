@@ -1,0 +1,177 @@
+"""The rules that tie several keys together: what is refused, and what is only remarked on.
+
+Each rule is one function over the whole config. A finding names in `key` the key it stands at, and the rule is left
+out when one of the keys it looks at could not be read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+
+from engine.config.errors import Note, Problem
+from engine.config.not_yet import find_not_available, value_of
+from engine.config.rounding import check_updates
+from engine.config.schema import Config, Train
+from engine.config.wording import short_number, yaml_text
+
+# Sign steps are several times larger than AdamW's at the same rate; for fine-tuning 1e-5 to 3e-5 is usual with AdamW,
+# so a Lion rate above that range was almost surely meant for AdamW.
+LION_USUAL_LIMIT = 3e-5
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A check and the keys that it looks at, the one it stands at first."""
+
+    keys: tuple[str, ...]
+    check: Callable[[Config], Problem | Note | None]
+
+
+def check_config(config: Config, unreadable: Collection[str] = ()) -> tuple[list[Problem], list[Note]]:
+    """Applies every rule; `unreadable` are keys that hold no real value because theirs was refused."""
+    problems = [problem for problem in find_not_available(config) if problem.key not in unreadable]
+    notes: list[Note] = []
+    for rule in RULES:
+        if not any(key in unreadable for key in rule.keys):
+            finding = rule.check(config)
+            if isinstance(finding, Problem):
+                problems.append(finding)
+            elif finding:
+                notes.append(finding)
+    if config.model.torch_dtype == "bfloat16" and not set(unreadable) & {"train.learning_rate", "train.weight_decay"}:
+        notes += check_updates(config.train, "bfloat16")
+    notes += (note for note in _settings_without_effect(config) if note.key not in unreadable)
+    return problems, notes
+
+
+def check_schedule(train: Train, total_steps: int) -> Problem | None:
+    """Whether the warm-up ends within the run.
+
+    To be called when the number of optimizer steps is known; a ratio always fits, a number of steps may not.
+    """
+    warmup = train.warmup_steps
+    if warmup is None or warmup <= total_steps:
+        return None
+    share = total_steps / warmup
+    reason = (
+        f"the warm-up of {warmup} steps is longer than the run of {total_steps} optimizer steps: the highest rate"
+        f" reached is {short_number(train.learning_rate * share)} ({share:.0%} of {short_number(train.learning_rate)})"
+    )
+    advice = f"set warmup_steps well below {total_steps}, or train.warmup_ratio: 0.03 instead"
+    return Problem("train.warmup_steps", reason, found=str(warmup), allowed=f"at most {total_steps}", advice=advice)
+
+
+def _dataset_is_required(config: Config) -> Problem | None:
+    if config.data.dataset or config.data.sources:
+        return None
+    return Problem("data.dataset", "this key is required", allowed="a .jsonl file or a list of them")
+
+
+def _one_warmup(config: Config) -> Problem | None:
+    train = config.train
+    if train.warmup_steps is None or train.warmup_ratio is None:
+        return None
+    reason = (
+        f"warmup_steps ({train.warmup_steps}) and warmup_ratio ({train.warmup_ratio:g}) are both given,"
+        " and they say the same thing in two ways"
+    )
+    return Problem("train.warmup_steps", reason, advice="delete one of them, or set it to null")
+
+
+def _rates_in_order(config: Config) -> Problem | None:
+    train = config.train
+    if train.min_learning_rate <= train.learning_rate:
+        return None
+    lowest, highest = short_number(train.min_learning_rate), short_number(train.learning_rate)
+    reason = f"{lowest} is above learning_rate ({highest}), so the rate would rise instead of fall"
+    return Problem("train.min_learning_rate", reason, found=lowest, allowed=f"at most {highest}")
+
+
+def _one_source_of_eval_data(config: Config) -> Problem | None:
+    data = config.data
+    if data.eval_dataset is None or data.eval_split is None:
+        return None
+    reason = "eval_split and eval_dataset are both given, and only one can be evaluated on"
+    return Problem("data.eval_split", reason, advice="delete one of them, or set it to null")
+
+
+def _flash_attention_needs_bfloat16(config: Config) -> Problem | None:
+    model = config.model
+    if model.attn_implementation != "flash_attention_2" or model.torch_dtype != "float32":
+        return None
+    reason = "flash_attention_2 does not work with torch_dtype float32"
+    return Problem(
+        "model.attn_implementation", reason, advice="set torch_dtype: bfloat16, or attn_implementation: sdpa"
+    )
+
+
+def _schedule_fits(config: Config) -> Problem | None:
+    train = config.train
+    if train.lr_scheduler != "wsd" or train.warmup_ratio is None or train.warmup_ratio + train.wsd_decay_ratio <= 1:
+        return None
+    reason = f"warmup_ratio ({train.warmup_ratio:g}) and wsd_decay_ratio ({train.wsd_decay_ratio:g}) add up to over 1"
+    return Problem("train.wsd_decay_ratio", reason, allowed=f"at most {1 - train.warmup_ratio:.3g}")
+
+
+def _warmup_fits_into_max_steps(config: Config) -> Problem | None:
+    max_steps = config.train.max_steps
+    return check_schedule(config.train, max_steps) if max_steps else None
+
+
+def _lion_needs_a_smaller_rate(config: Config) -> Note | None:
+    train = config.train
+    if not train.optimizer.startswith("lion") or config.model.init == "random":
+        return None
+    if train.learning_rate <= LION_USUAL_LIMIT:
+        return None
+    text = (
+        f"{train.optimizer} with a rate of {short_number(train.learning_rate)}: every step of lion has the full size of"
+        " the rate, and a rate meant for AdamW makes the run explode after a good start; advice: divide an AdamW rate"
+        " by 3 to 10 and raise weight_decay by the same factor"
+    )
+    return Note("train.learning_rate", text)
+
+
+def _evaluates_on_training_data(config: Config) -> Note | None:
+    shared = set(config.data.dataset) & set(config.data.eval_dataset or ())
+    if not shared:
+        return None
+    return Note(
+        "data.eval_dataset", f"the model is evaluated on data that it is trained on: {', '.join(sorted(shared))}"
+    )
+
+
+RULES = (
+    Rule(("data.dataset", "data.sources"), _dataset_is_required),
+    Rule(("train.warmup_steps", "train.warmup_ratio"), _one_warmup),
+    Rule(("train.min_learning_rate", "train.learning_rate"), _rates_in_order),
+    Rule(("data.eval_split", "data.eval_dataset"), _one_source_of_eval_data),
+    Rule(("model.attn_implementation", "model.torch_dtype"), _flash_attention_needs_bfloat16),
+    Rule(("train.wsd_decay_ratio", "train.warmup_ratio", "train.lr_scheduler"), _schedule_fits),
+    Rule(("train.warmup_steps", "train.max_steps", "train.learning_rate"), _warmup_fits_into_max_steps),
+    Rule(("train.learning_rate", "train.optimizer", "model.init"), _lion_needs_a_smaller_rate),
+    Rule(("data.eval_dataset", "data.dataset"), _evaluates_on_training_data),
+)
+
+
+def _settings_without_effect(config: Config) -> Iterator[Note]:
+    """A note for each key that was changed while another setting keeps it from mattering."""
+    train, data, memory = config.train, config.data, config.memory
+    no_eval_data = "neither data.eval_dataset nor data.eval_split is given"
+    switched_off = (
+        ("train.power_decay_gamma", train.lr_scheduler != "power_decay", f"lr_scheduler is {train.lr_scheduler}"),
+        ("train.wsd_decay_ratio", train.lr_scheduler != "wsd", f"lr_scheduler is {train.lr_scheduler}"),
+        ("train.min_learning_rate", train.lr_scheduler == "constant", "lr_scheduler is constant"),
+        ("train.spike_z_threshold", not train.spike_detection, "spike_detection is false"),
+        ("train.epochs", train.max_steps is not None, f"max_steps is {train.max_steps} and decides"),
+        ("memory.loss_chunk_tokens", not memory.chunked_loss, "chunked_loss is false"),
+        ("data.eval_every", not data.has_eval_data, no_eval_data),
+        ("data.eval_samples", not data.has_eval_data, no_eval_data),
+    )
+    for key, off, reason in switched_off:
+        section, _, name = key.partition(".")
+        default = type(getattr(config, section)).model_fields[name].default
+        value = value_of(config, key)
+        if off and value != default:
+            yield Note(key, f"{yaml_text(value)} has no effect: {reason}")

@@ -1,0 +1,76 @@
+"""Keys whose machinery does not exist yet. They are refused at any value but the neutral one, never silently ignored.
+
+A row leaves this table in the change that brings its machinery.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from engine.config.errors import Problem
+from engine.config.schema import Config
+from engine.config.wording import yaml_text
+
+# Key -> the values that are available now.
+AVAILABLE_NOW: dict[str, tuple[object, ...]] = {
+    "model.compile": (False,),
+    "data.dataset_split": ("train",),
+    "data.packing": (False,),
+    "data.num_workers": (0,),
+    "data.sources": ((),),
+    "data.train_on_reasoning": (True,),
+    "data.train_on_template_text": (False,),
+    "data.last_turn_only": (False,),
+    "train.gradient_checkpointing": ("none",),
+    "train.freeze_non_attention": (False,),
+    "train.stochastic_rounding": (False,),
+    "train.hyperball": (False,),
+    "train.hyperball_lr": (None,),
+    "memory.gradient_release": (False,),
+    "memory.tiled_head": (False,),
+    "memory.float8_training": (False,),
+    "memory.offload_activations": (False,),
+    "parallel.fsdp": (False,),
+    "logging.trackers": ((),),
+}
+
+# Key -> the type of value that is not available yet, and what is.
+UNAVAILABLE_TYPES: dict[str, tuple[type, str]] = {
+    "data.eval_split": (str, "null or a share of the rows such as 0.1"),
+}
+
+
+def is_available(key: str) -> bool:
+    """Whether the machinery behind a key exists in full."""
+    return key not in AVAILABLE_NOW
+
+
+def not_available(key: str, found: str | None = None) -> Problem:
+    """The refusal of a value whose machinery does not exist yet."""
+    subject = f"{found} is" if found else "this is"
+    return Problem(key, f"{subject} not available yet", found=found, allowed=allowed_now(key))
+
+
+def allowed_now(key: str) -> str | None:
+    """What a key takes now, where that is less than its type allows."""
+    if key in UNAVAILABLE_TYPES:
+        return UNAVAILABLE_TYPES[key][1]
+    return " or ".join(yaml_text(value) for value in AVAILABLE_NOW.get(key, ())) or None
+
+
+def find_not_available(config: Config) -> Iterator[Problem]:
+    """A refusal for every value that asks for machinery which does not exist yet."""
+    for key, neutral in AVAILABLE_NOW.items():
+        value = value_of(config, key)
+        if value not in neutral:
+            yield not_available(key, yaml_text(value))
+    for key, (kind, _) in UNAVAILABLE_TYPES.items():
+        value = value_of(config, key)
+        if isinstance(value, kind):
+            yield not_available(key, yaml_text(value))
+
+
+def value_of(config: Config, key: str) -> object:
+    """The value behind a full key path."""
+    section, _, name = key.partition(".")
+    return getattr(getattr(config, section), name)
