@@ -1,0 +1,21 @@
+"""The error that its own text explains to the user."""
+
+from __future__ import annotations
+
+from engine.events import Advice
+
+
+class UserError(ValueError):
+    """A reason to stop that lies in the user's files, model, machine or settings.
+
+    The message is one clear sentence: the place, what was found, what is allowed, what to do. `advice` holds config
+    keys to try, `code` names the kind for alerts.
+    """
+
+    code = "RUN_FAILED"
+
+    def __init__(self, message: str, advice: tuple[Advice, ...] = (), code: str | None = None) -> None:
+        super().__init__(message)
+        self.advice = advice
+        if code is not None:
+            self.code = code

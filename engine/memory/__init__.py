@@ -1,0 +1,1 @@
+"""Memory: measured while training."""

@@ -1,0 +1,48 @@
+"""The accelerator's memory during a step, split by what holds it."""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+
+from engine.checkpoint.weights import state_tensors
+from engine.events import StepMemory
+
+GIB = 2**30
+
+
+class MemoryMeter:
+    """Reads the allocator after each step. Without a GPU only the sizes of weights, gradients and state are known."""
+
+    def __init__(self, model: nn.Module, optimizer: torch.optim.Optimizer, device: torch.device) -> None:
+        parameters = list(model.parameters())
+        self._device = device
+        self._optimizer = optimizer
+        self._weights = sum(p.numel() * p.element_size() for p in parameters) / GIB
+        self._gradients = sum(p.numel() * p.element_size() for p in parameters if p.requires_grad) / GIB
+        self._state = 0.0
+
+    def read(self) -> StepMemory:
+        """The peak since the last call and its parts; what the parts do not explain are activations."""
+        if not self._state:
+            self._state = sum(t.numel() * t.element_size() for t in state_tensors(self._optimizer.state)) / GIB
+        held = {"weights": self._weights, "gradients": self._gradients, "optimizer": self._state}
+        if self._device.type != "cuda":
+            return StepMemory(**held)
+        allocated, reserved, peak = (
+            read(self._device) / GIB
+            for read in (
+                torch.cuda.memory_allocated,
+                torch.cuda.max_memory_reserved,
+                torch.cuda.max_memory_allocated,
+            )
+        )
+        torch.cuda.reset_peak_memory_stats(self._device)
+        return StepMemory(
+            **held,
+            allocated=allocated,
+            reserved=reserved,
+            peak=peak,
+            activations=max(0.0, peak - sum(held.values())),
+            other=max(0.0, reserved - peak),
+        )

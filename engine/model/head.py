@@ -1,0 +1,117 @@
+"""The loss of a causal language model without its full logits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import torch
+import torch.nn.functional as F  # noqa: N812
+from torch import Tensor
+
+from engine.errors import UserError
+from engine.loss import chunked_cross_entropy, token_losses
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
+_PROBE_TOKENS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class LossHead:
+    """Sums the cross-entropy of a batch, in chunks of tokens or, with `chunk_tokens` None, from the full logits.
+
+    No attention mask is passed: batches are padded on the right, and under causal attention no token looks there.
+    """
+
+    model: PreTrainedModel
+    chunk_tokens: int | None
+    softcap: float | None
+    scale: float
+
+    def summed_loss(self, input_ids: Tensor, labels: Tensor) -> Tensor:
+        """The cross-entropy summed over the loss tokens, a float32 scalar. input_ids, labels: [B, S]."""
+        if self.chunk_tokens is None:
+            return F.cross_entropy(self._full_logits(input_ids), _shifted(labels), reduction="sum")
+        return self._chunked(chunked_cross_entropy, input_ids, labels)
+
+    @torch.no_grad()
+    def token_losses(self, input_ids: Tensor, labels: Tensor) -> Tensor:
+        """The cross-entropy of each token [B, S], at the token's own index; 0 where it has no loss."""
+        if self.chunk_tokens is None:
+            losses = F.cross_entropy(self._full_logits(input_ids), _shifted(labels), reduction="none")
+        else:
+            losses = self._chunked(token_losses, input_ids, labels)
+        per_row = losses.view(labels.shape[0], labels.shape[1] - 1)
+        return F.pad(per_row, (1, 0))
+
+    def _chunked(self, function: Callable[..., Tensor], input_ids: Tensor, labels: Tensor) -> Tensor:
+        assert self.chunk_tokens is not None
+        head: Any = self.model.get_output_embeddings()
+        hidden = _decoder(self.model)(input_ids=input_ids, use_cache=False).last_hidden_state  # [B, S, H]
+        return function(
+            hidden[:, :-1].flatten(0, 1),
+            head.weight,
+            _shifted(labels),
+            self.chunk_tokens,
+            bias=getattr(head, "bias", None),
+            softcap=self.softcap,
+            scale=self.scale,
+        )
+
+    def _full_logits(self, input_ids: Tensor) -> Tensor:
+        logits: Tensor = self.model(input_ids=input_ids, use_cache=False).logits  # [B, S, V]
+        return logits[:, :-1].flatten(0, 1).float()
+
+
+def loss_head(model: PreTrainedModel, chunked: bool, chunk_tokens: int) -> LossHead:
+    """The loss head of this model, after proof on a few tokens that chunks and full logits agree.
+
+    Raises UserError for a model whose logits are made in a way that the chunked loss does not know.
+    """
+    text_config = model.config.get_text_config()
+    head = LossHead(
+        model,
+        chunk_tokens if chunked else None,
+        softcap=getattr(text_config, "final_logit_softcapping", None),
+        scale=_logit_scale(text_config),
+    )
+    if chunked and not _agrees_with_full_logits(head):
+        raise UserError(
+            f"memory.chunked_loss: {type(model).__name__} makes its logits in a way that the chunked loss does not "
+            "reproduce; set memory.chunked_loss: false."
+        )
+    return head
+
+
+def _logit_scale(text_config: Any) -> float:
+    """Cohere multiplies the logits by `logit_scale`, Granite divides them by `logits_scaling`."""
+    scale = float(getattr(text_config, "logit_scale", None) or 1.0)
+    return scale / float(getattr(text_config, "logits_scaling", None) or 1.0)
+
+
+@torch.no_grad()
+def _agrees_with_full_logits(head: LossHead) -> bool:
+    device = head.model.get_input_embeddings().weight.device
+    ids = torch.arange(1, _PROBE_TOKENS + 1, device=device)[None]
+    was_training = head.model.training
+    head.model.eval()
+    try:
+        chunked = head.summed_loss(ids, ids)
+        full = LossHead(head.model, None, None, 1.0).summed_loss(ids, ids)
+    except AttributeError:
+        return False
+    finally:
+        head.model.train(was_training)
+    return bool(torch.isclose(chunked, full, rtol=2e-2 if head.model.dtype == torch.bfloat16 else 1e-4))
+
+
+def _decoder(model: PreTrainedModel) -> Any:
+    return model.get_decoder() if hasattr(model, "get_decoder") else model.base_model
+
+
+def _shifted(labels: Tensor) -> Tensor:
+    """labels [B, S] -> [B * (S - 1)]: the target of each position is the next token."""
+    return labels[:, 1:].flatten()

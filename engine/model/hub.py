@@ -1,0 +1,97 @@
+"""Brings a model's files from the hub to a local folder, with progress, and explains why that failed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from engine.errors import UserError
+
+ByteProgress = Callable[[int, int], None]
+"""Called with the bytes that have arrived and the bytes known so far."""
+
+FILES = ("*.json", "*.safetensors", "*.jinja", "*.txt", "*.model", "*.bin")
+_KEY = "model.name_or_path"
+
+
+def local_folder(name_or_path: str, trust_remote_code: bool, progress: ByteProgress) -> Path:
+    """The folder with the model's files: the path itself, or the hub's files in the local cache.
+
+    Raises UserError when there is no such folder, no such model, no permission, or no network.
+    """
+    path = Path(name_or_path).expanduser()
+    if path.is_dir():
+        if not (path / "config.json").is_file():
+            raise UserError(f"{_KEY}: the folder {path} holds no config.json; name a folder saved by save_pretrained.")
+        return path
+    if path.exists() or name_or_path.startswith((".", "/", "~")) or name_or_path.count("/") > 1:
+        raise UserError(f"{_KEY}: there is no folder {path}; give a local model folder or a hub name (owner/model).")
+    return _from_hub(name_or_path, trust_remote_code, progress)
+
+
+def is_local(name_or_path: str) -> bool:
+    """True where no download is needed to find the model."""
+    return Path(name_or_path).expanduser().is_dir()
+
+
+def _from_hub(name: str, trust_remote_code: bool, progress: ByteProgress) -> Path:
+    import huggingface_hub
+
+    patterns = [*FILES, "*.py"] if trust_remote_code else list(FILES)
+    try:
+        folder = huggingface_hub.snapshot_download(name, allow_patterns=patterns, tqdm_class=_reporting(progress))
+    except (OSError, ValueError, ConnectionError) as error:
+        raise UserError(_reason(name, error)) from error
+    return Path(folder)
+
+
+def _reason(name: str, error: BaseException) -> str:
+    from huggingface_hub import errors
+
+    if isinstance(error, errors.GatedRepoError):
+        return (
+            f"{_KEY}: {name} is gated: accept its licence on its hub page, then log in with `hf auth login` "
+            "or set HF_TOKEN."
+        )
+    if isinstance(error, errors.RepositoryNotFoundError):
+        return f"{_KEY}: the hub has no model {name}, or it is private: check the name, or log in with `hf auth login`."
+    if isinstance(error, errors.HFValidationError):
+        return f"{_KEY}: {name!r} is neither a local folder nor a hub name (owner/model)."
+    offline = os.environ.get("HF_HUB_OFFLINE", "") not in ("", "0")
+    if isinstance(error, (errors.LocalEntryNotFoundError, errors.OfflineModeIsEnabled, ConnectionError)):
+        why = "HF_HUB_OFFLINE is set" if offline else "the hub cannot be reached"
+        return (
+            f"{_KEY}: {name} is not in the local cache and {why}: connect this machine once, "
+            "or give the path of a local model folder."
+        )
+    return f"{_KEY}: {name} could not be downloaded: {error}"
+
+
+def _reporting(progress: ByteProgress) -> type[Any]:
+    """A progress bar that draws nothing and tells `progress` of the bytes."""
+    from tqdm.auto import tqdm
+
+    class Reporter(tqdm):  # type: ignore[misc]
+        def __init__(self, *args: Any, **kwargs: Any) -> None:
+            self._counts_bytes = kwargs.get("unit") == "B"
+            super().__init__(*args, **{**kwargs, "file": _Nowhere()})
+
+        def update(self, n: float | None = 1) -> bool | None:
+            moved: bool | None = super().update(n)
+            if self._counts_bytes:
+                progress(int(self.n), int(self.total or 0))
+            return moved
+
+    return Reporter
+
+
+class _Nowhere:
+    """A file that keeps nothing."""
+
+    def write(self, text: str) -> int:
+        return len(text)
+
+    def flush(self) -> None:
+        """Nothing waits."""

@@ -1,0 +1,101 @@
+"""Loads the model and its tokenizer as the config says, and explains what stands in the way."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from engine.config.schema import Model as ModelConfig
+from engine.errors import UserError
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+
+def pick_device() -> torch.device:
+    """The first GPU that is visible to this process, else the CPU."""
+    return torch.device("cuda", 0) if torch.cuda.is_available() else torch.device("cpu")
+
+
+def weights_dtype(config: ModelConfig, device: torch.device) -> torch.dtype:
+    """`auto` is bfloat16 on a GPU and float32 on the CPU."""
+    if config.torch_dtype == "auto":
+        return torch.bfloat16 if device.type == "cuda" else torch.float32
+    return {"float32": torch.float32, "bfloat16": torch.bfloat16}[config.torch_dtype]
+
+
+def load_tokenizer(folder: Path, config: ModelConfig) -> PreTrainedTokenizerBase:
+    """The model's tokenizer. Raises UserError when it is missing or needs code that may not run."""
+    from transformers import AutoTokenizer
+
+    with _explained(folder, config, "tokenizer"):
+        tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(
+            folder, trust_remote_code=config.trust_remote_code, local_files_only=True
+        )
+    return tokenizer
+
+
+def load_model(folder: Path, config: ModelConfig, device: torch.device) -> PreTrainedModel:
+    """The causal language model in training mode on `device`, its weights in `weights_dtype`.
+
+    With `init: random` the weights are drawn from the global generator. Raises UserError.
+    """
+    from transformers import AutoConfig, AutoModelForCausalLM
+    from transformers.utils import logging
+
+    logging.disable_progress_bar()
+    options: dict[str, Any] = {
+        "dtype": weights_dtype(config, device),
+        "trust_remote_code": config.trust_remote_code,
+    }
+    if config.attn_implementation != "auto":
+        options["attn_implementation"] = config.attn_implementation
+    with _explained(folder, config, "model"):
+        if config.init == "random":
+            shape = AutoConfig.from_pretrained(folder, trust_remote_code=config.trust_remote_code)
+            model: PreTrainedModel = AutoModelForCausalLM.from_config(shape, **options)
+        else:
+            model = AutoModelForCausalLM.from_pretrained(folder, local_files_only=True, **options)
+    model.to(device)
+    model.train()
+    return model
+
+
+def check_vocabulary(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> None:
+    """Raise UserError when the tokenizer can produce ids that the model has no embedding for."""
+    rows = model.get_input_embeddings().num_embeddings
+    if len(tokenizer) > rows:
+        raise UserError(
+            f"model.name_or_path: the tokenizer has {len(tokenizer):,} tokens but the model only {rows:,} embeddings; "
+            "they do not belong together."
+        )
+
+
+@contextlib.contextmanager
+def _explained(folder: Path, config: ModelConfig, what: str) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, ValueError, ImportError, KeyError, json.JSONDecodeError) as error:
+        raise UserError(_reason(folder, config, what, error)) from error
+
+
+def _reason(folder: Path, config: ModelConfig, what: str, error: BaseException) -> str:
+    text = " ".join(str(error).split())
+    if "trust_remote_code" in text:
+        return (
+            f"model.name_or_path: the {what} of {config.name_or_path} comes with Python code of its own; "
+            "read it, then set model.trust_remote_code: true to let it run."
+        )
+    if isinstance(error, OSError) and what == "model" and not any(folder.glob("*.safetensors")):
+        return (
+            f"model.name_or_path: the folder {folder} holds no weights (*.safetensors); "
+            "give a folder that has them, or set model.init: random."
+        )
+    if isinstance(error, ImportError) or "flash_attn" in text or "FlashAttention" in text:
+        return f"model.attn_implementation: {config.attn_implementation} cannot run here: {text[:300]}"
+    return f"model.name_or_path: the {what} in {folder} cannot be loaded: {text[:300]}"

@@ -1,0 +1,100 @@
+"""`pgs train`: a config becomes a run, and the run ends with an exit code that tells how."""
+
+from __future__ import annotations
+
+import sys
+import time
+import traceback
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+from engine.config import Loaded, dump_config
+from engine.errors import UserError
+from engine.events import Alert, End, EventWriter
+from engine.rundir import register_run, this_process, write_run_info
+from engine.session.console import copied_to
+from engine.session.control import ControlInbox
+from engine.session.failures import FAILED, INTERRUPTED, Failure, explain
+from engine.session.open import Opened, git_revision, open_run, versions
+from engine.session.session import Session
+from engine.session.stop import StopNow, StopSwitch
+
+
+def train_command(loaded: Loaded, command: str, run_dir: Path | None) -> int:
+    """Train the config and return the exit code. Everything that happens is told in the run's directory."""
+    started = time.time()
+    try:
+        opened = open_run(loaded.config, loaded.name, run_dir)
+    except UserError as error:
+        sys.stderr.write(f"pgs: {error}\n")
+        return FAILED
+    run = opened.run
+    with (
+        StopSwitch() as stop,
+        copied_to(run.console_log) as console,
+        closing(EventWriter(run.events)) as events,
+    ):
+        session = Session(run, events, console, stop, ControlInbox(run.control, since=started))
+        end = _ended(session, loaded, opened, command)
+        session.emit(end)
+        session.say(f"{end.status}: {end.reason}")
+        return end.exit_code
+
+
+def _ended(session: Session, loaded: Loaded, opened: Opened, command: str) -> End:
+    """Train until the end, whatever it is, and say what it was."""
+    last_step = session.where
+    try:
+        _introduce(session, loaded, opened)
+        from engine.train import train  # torch is imported after the run's folder tells that something is going on
+
+        return train(loaded, session, opened, command)
+    except StopNow:
+        return End(status="stopped", reason=f"{session.stop.reason} before the first step", exit_code=0, last_step=0)
+    except KeyboardInterrupt:
+        reason = "interrupted twice: left at once, without a checkpoint of the last steps"
+        return End(status="failed", reason=reason, exit_code=INTERRUPTED, last_step=last_step.step)
+    except BaseException as error:
+        failure = explain(error, loaded.config, session.where)
+        _report(session, failure, error)
+        return End(status="failed", reason=failure.reason, exit_code=failure.exit_code, last_step=last_step.step)
+
+
+def _introduce(session: Session, loaded: Loaded, opened: Opened) -> None:
+    """Write what is known before the heavy libraries are loaded, so that watchers see the run at once."""
+    run = opened.run
+    info = this_process(run, loaded.name, parent=opened.parent)
+    write_run_info(run, info)
+    session.phase("loading model")
+    run.config_yaml.write_text(dump_config(loaded.config), encoding="utf-8")
+    session.say(f"run {run.id}: {run.path}")
+    for note in (*loaded.notes, *([opened.note] if opened.note else [])):
+        session.say(f"note: {note}")
+    try:
+        register_run(run, loaded.name, info.started)
+    except OSError as error:
+        session.say(f"note: the run is not in the list of runs, which cannot be written: {error}")
+    write_run_info(run, replace(info, versions=versions(), git_revision=git_revision()))
+
+
+def _report(session: Session, failure: Failure, error: BaseException) -> None:
+    session.console.log_only("".join(traceback.format_exception(error)))
+    session.emit(
+        Alert(
+            id=f"end-{failure.code.lower()}",
+            state="open",
+            code=failure.code,
+            severity="critical",
+            meaning=failure.reason,
+            step=session.where.step or None,
+            advice=failure.advice,
+            rows=session.where.rows,
+        )
+    )
+    for advice in failure.advice:
+        session.say(f"try {advice.key}: {_as_yaml(advice.value)}" + (f" ({advice.why})" if advice.why else ""))
+
+
+def _as_yaml(value: object) -> str:
+    return {True: "true", False: "false", None: "null"}.get(value, str(value)) if not isinstance(value, str) else value

@@ -1,0 +1,94 @@
+"""What the engine prints goes to the terminal, if there is one, and always to the run's `console.log`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TextIO
+
+
+class Tee:
+    """A text stream that writes to a terminal and to a log, and goes on with the log when the terminal is gone."""
+
+    def __init__(self, terminal: TextIO, log: TextIO) -> None:
+        self._terminal: TextIO | None = terminal
+        self._log = log
+        self.encoding = terminal.encoding
+        self.errors = terminal.errors
+
+    def write(self, text: str) -> int:
+        if self._terminal is not None:
+            try:
+                self._terminal.write(text)
+                self._terminal.flush()
+            except (OSError, ValueError):  # the terminal was closed: a lost link must not end the run
+                self._terminal = None
+        _write_if_there_is_space(self._log, text)
+        return len(text)
+
+    def flush(self) -> None:
+        """Nothing waits: both sides are flushed with every write."""
+
+    def isatty(self) -> bool:
+        return self._terminal is not None and self._terminal.isatty()
+
+    def fileno(self) -> int:
+        if self._terminal is None:
+            raise OSError("the terminal is gone")
+        return self._terminal.fileno()
+
+
+class Console:
+    """Prints lines for people, and long texts such as tracebacks to the log alone."""
+
+    def __init__(self, log: TextIO) -> None:
+        self._log = log
+
+    def say(self, line: str) -> None:
+        sys.stdout.write(line + "\n")
+
+    def log_only(self, text: str) -> None:
+        _write_if_there_is_space(self._log, text.rstrip("\n") + "\n")
+
+
+@contextmanager
+def copied_to(log_path: Path) -> Iterator[Console]:
+    """Inside, stdout and stderr go to their old places and to `log_path` too.
+
+    A stream that already is that file, as under the launcher, is left as it is.
+    """
+    streams = sys.stdout, sys.stderr
+    with log_path.open("a", encoding="utf-8", errors="backslashreplace") as log:
+        try:
+            sys.stdout, sys.stderr = (_copied(stream, log) for stream in streams)
+            yield Console(log)
+        finally:
+            for stream in (sys.stdout, sys.stderr):
+                stream.flush()
+            sys.stdout, sys.stderr = streams
+
+
+def _copied(stream: TextIO, log: TextIO) -> TextIO:
+    if hasattr(stream, "reconfigure"):
+        stream.reconfigure(errors="backslashreplace", line_buffering=True)
+    if _is_same_file(stream, log):
+        return stream
+    return Tee(stream, log)  # type: ignore[return-value]
+
+
+def _is_same_file(stream: TextIO, log: TextIO) -> bool:
+    try:
+        return os.path.sameopenfile(stream.fileno(), log.fileno())
+    except (OSError, ValueError, AttributeError):
+        return False
+
+
+def _write_if_there_is_space(log: TextIO, text: str) -> None:
+    try:
+        log.write(text)
+        log.flush()
+    except OSError:  # a full disk: the event log keeps the record and says so
+        return

@@ -1,0 +1,106 @@
+"""How a run that cannot go on is explained: one sentence, an advice, and the exit code.
+
+Exit codes: 1 the run failed, 2 bad config or usage, 3 out of memory, 4 disk full. No torch import.
+"""
+
+from __future__ import annotations
+
+import errno
+import re
+from dataclasses import dataclass
+
+from engine.config import Config, ConfigError
+from engine.errors import UserError
+from engine.events import Advice
+
+FAILED, BAD_CONFIG, OUT_OF_MEMORY, DISK_FULL = 1, 2, 3, 4
+INTERRUPTED = 130
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a run ended, for the `end` event, the alert and the terminal."""
+
+    code: str
+    reason: str
+    exit_code: int
+    advice: tuple[Advice, ...] = ()
+    expected: bool = True
+    """False for an error in the engine itself, whose traceback is worth reading."""
+
+
+@dataclass(slots=True)
+class Whereabouts:
+    """Where the loop stands, so that a failure can name the step and the batch."""
+
+    step: int = 0
+    longest_row: int | None = None
+    rows: tuple[int, ...] = ()
+    last_checkpoint: str | None = None
+
+
+def explain(error: BaseException, config: Config, where: Whereabouts) -> Failure:
+    """The failure that `error` means to the user of this config."""
+    if isinstance(error, UserError):
+        return Failure(error.code, str(error), FAILED, error.advice)
+    if isinstance(error, ConfigError):
+        return Failure("BAD_CONFIG", str(error), BAD_CONFIG)
+    if is_out_of_memory(error):
+        return _out_of_memory(error, config, where)
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        reason = f"The disk is full: {error.filename or error}. Free space on it, then resume the run."
+        return Failure("DISK_FULL", reason, DISK_FULL, (Advice(key="train.resume_from", value="auto"),))
+    reason = f"Unexpected {type(error).__name__}: {str(error).strip() or 'no message'} (traceback in console.log)"
+    return Failure("UNEXPECTED_ERROR", reason, FAILED, expected=False)
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """True for CUDA's and the CPU allocator's way of saying that memory is used up."""
+    if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
+        return True
+    text = str(error)
+    return isinstance(error, RuntimeError) and ("out of memory" in text or "can't allocate memory" in text)
+
+
+def _out_of_memory(error: BaseException, config: Config, where: Whereabouts) -> Failure:
+    asked, free = _asked_and_free(str(error))
+    parts = [f"Out of memory at step {where.step}" if where.step else "Out of memory before the first step"]
+    if where.longest_row is not None:
+        parts.append(f"longest row of the batch {where.longest_row:,} tokens")
+    if asked:
+        parts.append(f"asked for {asked}" + (f", {free} free" if free else ""))
+    if where.last_checkpoint:
+        parts.append(f"the last good checkpoint is {where.last_checkpoint}")
+    return Failure("OUT_OF_MEMORY", "; ".join(parts) + ".", OUT_OF_MEMORY, _memory_advice(config, where))
+
+
+def _memory_advice(config: Config, where: Whereabouts) -> tuple[Advice, ...]:
+    train, advice = config.train, []
+    if not config.memory.chunked_loss:
+        advice.append(Advice(key="memory.chunked_loss", value=True, why="the full logits are the largest tensor"))
+    if train.per_device_batch_size > 1:
+        smaller = train.per_device_batch_size // 2
+        more = -(-train.per_device_batch_size * train.gradient_accumulation_steps // smaller)
+        why = f"with train.gradient_accumulation_steps: {more} the step stays the same"
+        advice.append(Advice(key="train.per_device_batch_size", value=smaller, why=why))
+    longest = min(where.longest_row or config.data.max_seq_length, config.data.max_seq_length)
+    advice.append(Advice(key="data.max_seq_length", value=max(longest // 2, 2), why="cuts the longest rows"))
+    if not train.optimizer.endswith("8bit"):
+        advice.append(Advice(key="train.optimizer", value=f"{train.optimizer}8bit", why="a smaller optimizer state"))
+    elif train.optimizer == "adamw8bit":
+        advice.append(Advice(key="train.optimizer", value="lion8bit", why="half the optimizer state"))
+    return tuple(advice)
+
+
+def _asked_and_free(message: str) -> tuple[str | None, str | None]:
+    """The sizes in the allocator's message, which is the only place that has them."""
+    asked = re.search(r"[Tt]ried to allocate (\d[\d.]* ?[KMGT]?i?B|\d+ bytes)", message)
+    asked = asked or re.search(r"you tried to allocate (\d+ bytes)", message)
+    free = re.search(r"of which (\d[\d.]* [KMGT]?i?B) is free", message)
+    return (_in_gib(asked.group(1)) if asked else None, _in_gib(free.group(1)) if free else None)
+
+
+def _in_gib(text: str) -> str:
+    number, unit = re.match(r"([\d.]+) ?(\w+)", text).groups()  # type: ignore[union-attr]
+    scale = {"bytes": 2**-30, "B": 2**-30, "KiB": 2**-20, "MiB": 2**-10, "GiB": 1.0, "TiB": 2**10}[unit]
+    return f"{float(number) * scale:.1f} GiB"

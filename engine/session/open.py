@@ -1,0 +1,95 @@
+"""Which directory a run gets, and what it continues from."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from engine.checkpoint.store import CheckpointStore, find_checkpoint
+from engine.config import Config
+from engine.errors import UserError
+from engine.rundir import RunDir, create_run_dir, is_run_dir, liveness, unfinished_runs
+
+_PACKAGES = ("torch", "transformers", "tokenizers", "bitsandbytes", "safetensors", "textual")
+AUTO = "auto"
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """The run's directory, the checkpoint it starts from, and the run that checkpoint belongs to, if another."""
+
+    run: RunDir
+    checkpoint: Path | None = None
+    parent: str | None = None
+    note: str | None = None
+
+
+def open_run(config: Config, name: str, run_dir: Path | None) -> Opened:
+    """Make or find the directory. Raises UserError when it cannot be used, or what to resume from is not there."""
+    output_dir = Path(config.train.output_dir).expanduser()
+    try:
+        if config.train.resume_from == AUTO:
+            return _continue_newest(output_dir, name, config, run_dir)
+        checkpoint = find_checkpoint(Path(config.train.resume_from)) if config.train.resume_from else None
+        run = _use(run_dir) if run_dir else create_run_dir(output_dir, name)
+    except OSError as error:
+        raise UserError(
+            f"train.output_dir: the run's folder cannot be made in {output_dir}: {error.strerror or error}; "
+            "choose a folder that can be written."
+        ) from error
+    return Opened(run, checkpoint, _run_of(checkpoint))
+
+
+def _continue_newest(output_dir: Path, name: str, config: Config, run_dir: Path | None) -> Opened:
+    unfinished = unfinished_runs(output_dir, name)
+    run = _use(run_dir) if run_dir else next(iter(unfinished), None)
+    if run is None:
+        return Opened(create_run_dir(output_dir, name), note=f"no unfinished run of {name}: a new one starts")
+    _refuse_live(run)
+    checkpoint = CheckpointStore(run, config.train.keep_checkpoints).newest()
+    note = None if checkpoint else f"{run.id} has no checkpoint yet: it starts from the beginning"
+    return Opened(run, checkpoint, note=note)
+
+
+def _use(run_dir: Path) -> RunDir:
+    run_dir.mkdir(parents=True, exist_ok=True)
+    run = RunDir(run_dir.absolute())
+    _refuse_live(run)
+    return run
+
+
+def _refuse_live(run: RunDir) -> None:
+    if is_run_dir(run.path) and liveness(run) == "live":
+        raise UserError(
+            f"The run {run.id} is still going on: attach to it with `pgs-tui attach {run.id}`, or stop it first."
+        )
+
+
+def _run_of(checkpoint: Path | None) -> str | None:
+    if checkpoint is None:
+        return None
+    folder = checkpoint.parent if checkpoint.name == "final" else checkpoint.parent.parent
+    return folder.name if is_run_dir(folder) else str(checkpoint)
+
+
+def versions() -> dict[str, str]:
+    """The versions of what decides a run's numbers."""
+    found: dict[str, str] = {}
+    for package in ("pgs-tui", *_PACKAGES):
+        try:
+            found[package] = importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def git_revision() -> str | None:
+    """The commit of this source tree, where it is one."""
+    command = ["git", "-C", str(Path(__file__).parent), "rev-parse", "HEAD"]
+    try:
+        answer = subprocess.run(command, capture_output=True, text=True, timeout=5, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return answer.stdout.strip()

@@ -1,0 +1,51 @@
+"""One engine process at work on one run: where it reports to, and who may ask it to stop."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from engine.events import Event, EventWriter, Phase
+from engine.rundir import RunDir
+from engine.session.console import Console
+from engine.session.control import ControlInbox
+from engine.session.failures import Whereabouts
+from engine.session.stop import StopSwitch
+
+PROGRESS_SECONDS = 0.25
+
+
+@dataclass
+class Session:
+    """What the loop needs of its surroundings; nothing in it knows of models or tensors."""
+
+    run: RunDir
+    events: EventWriter
+    console: Console
+    stop: StopSwitch
+    inbox: ControlInbox
+    where: Whereabouts = field(default_factory=Whereabouts)
+    now: Callable[[], float] = time.monotonic
+    _last_progress: float = 0.0
+
+    def emit(self, event: Event) -> None:
+        """Append the event to the run's log."""
+        self.events.write(event)
+
+    def say(self, line: str) -> None:
+        """Print a line for people."""
+        self.console.say(line)
+
+    def phase(self, name: str) -> None:
+        """The engine turns to something else."""
+        self._last_progress = 0.0
+        self.emit(Phase(name=name))
+
+    def progress(self, name: str, done: int, total: int, unit: str) -> None:
+        """`done` of `total` units are through; told at most four times a second, and at the end."""
+        if done < total and self.now() - self._last_progress < PROGRESS_SECONDS:
+            return
+        self._last_progress = self.now()
+        share = min(1.0, done / total) if total else None
+        self.emit(Phase(name=name, progress=share, done=done, total=total or None, unit=unit))

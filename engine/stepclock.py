@@ -1,0 +1,82 @@
+"""Where the seconds of a step go."""
+
+from __future__ import annotations
+
+import gc
+import time
+from typing import Any
+
+import torch
+
+from engine.events import StepTime
+
+_DEVICE_PARTS = ("forward", "backward", "optimizer")
+
+
+class StepClock:
+    """Measures each step and its parts.
+
+    On the CPU a part is wall time. On a GPU forward, backward and optimizer are timed by CUDA events, which are read
+    one step late, so that no step waits for its own clock: the parts shown with a step are those of the step before.
+    Time between `pause` and `resume` (evaluation, saving) belongs to no step.
+    """
+
+    def __init__(self, device: torch.device) -> None:
+        self._on_gpu = device.type == "cuda"
+        self._mark = time.perf_counter()
+        self._part_mark = self._mark
+        self._wall: dict[str, float] = {}
+        self._device_laps: list[tuple[str, Any, Any]] = []
+        self._device_parts: dict[str, float] = {}
+        self._last_event: Any = None
+        self._collecting_since = 0.0
+        self._collected = 0.0
+        gc.callbacks.append(self._on_collection)
+
+    def close(self) -> None:
+        """Stop listening to the garbage collector."""
+        gc.callbacks.remove(self._on_collection)
+
+    def start(self) -> None:
+        """A step begins."""
+        self._read_device_laps()
+        self._wall, self._collected = {}, 0.0
+        self._part_mark = time.perf_counter()
+
+    def lap(self, part: str) -> None:
+        """What happened since the start or the last lap was `part`; parts of the same name add up."""
+        now = time.perf_counter()
+        if self._on_gpu:
+            event = torch.cuda.Event(enable_timing=True)
+            event.record()
+            if part in _DEVICE_PARTS and self._last_event is not None:
+                self._device_laps.append((part, self._last_event, event))
+            self._last_event = event
+        self._wall[part] = self._wall.get(part, 0.0) + now - self._part_mark
+        self._part_mark = now
+
+    def finish(self) -> tuple[float, StepTime]:
+        """The step's seconds, and its parts."""
+        now = time.perf_counter()
+        seconds, self._mark = now - self._mark, now
+        parts = self._device_parts if self._on_gpu else self._wall
+        device = {name: parts.get(name) for name in _DEVICE_PARTS}
+        return seconds, StepTime(data=self._wall.get("data"), gc=self._collected, **device)
+
+    def resume(self) -> None:
+        """Training goes on after something that was no part of it."""
+        self._mark = time.perf_counter()
+        self._last_event = None
+
+    def _read_device_laps(self) -> None:
+        if self._device_laps and self._device_laps[-1][2].query():
+            self._device_parts = dict.fromkeys(_DEVICE_PARTS, 0.0)
+            for part, begin, end in self._device_laps:
+                self._device_parts[part] += begin.elapsed_time(end) / 1000
+        self._device_laps = []
+
+    def _on_collection(self, phase: str, info: dict[str, Any]) -> None:
+        if phase == "start":
+            self._collecting_since = time.perf_counter()
+        else:
+            self._collected += time.perf_counter() - self._collecting_since

@@ -1,0 +1,62 @@
+import errno
+
+import pytest
+import torch
+
+from engine.config import Config, Data, Memory, Model, Train
+from engine.errors import UserError
+from engine.session.failures import Whereabouts, explain
+
+CUDA_MESSAGE = (
+    "CUDA out of memory. Tried to allocate 4.69 GiB. GPU 0 has a total capacity of 39.39 GiB of which "
+    "921.60 MiB is free. Process 123 has 38.4 GiB memory in use."
+)
+
+
+def config(**train: object) -> Config:
+    return Config(
+        model=Model(name_or_path="m"),
+        data=Data(dataset="d.jsonl", max_seq_length=8192),  # type: ignore[arg-type]
+        train=Train(**train),  # type: ignore[arg-type]
+        memory=Memory(chunked_loss=False),
+    )
+
+
+def test_running_out_of_gpu_memory_names_step_row_sizes_checkpoint_and_remedies() -> None:
+    where = Whereabouts(step=1750, longest_row=8000, last_checkpoint="checkpoints/step-1500")
+    failure = explain(torch.OutOfMemoryError(CUDA_MESSAGE), config(per_device_batch_size=4), where)
+    assert failure.exit_code == 3
+    for part in ("step 1750", "8,000 tokens", "asked for 4.7 GiB", "0.9 GiB free", "checkpoints/step-1500"):
+        assert part in failure.reason
+    advice = {advice.key: advice.value for advice in failure.advice}
+    assert advice["data.max_seq_length"] == 4000
+    assert advice["memory.chunked_loss"] is True
+    assert advice["train.per_device_batch_size"] == 2
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError(),
+        RuntimeError(
+            "[enforce fail at alloc_cpu.cpp:118] . DefaultCPUAllocator: can't allocate memory: you tried "
+            "to allocate 4294967296 bytes. Error code 12 (Cannot allocate memory)"
+        ),
+    ],
+)
+def test_running_out_of_main_memory_is_told_the_same_way(error: BaseException) -> None:
+    failure = explain(error, config(), Whereabouts())
+    assert failure.exit_code == 3 and failure.reason.startswith("Out of memory before the first step")
+    assert failure.advice
+
+
+def test_a_full_disk_has_its_own_exit_code() -> None:
+    failure = explain(OSError(errno.ENOSPC, "No space left on device", "/data/run.json"), config(), Whereabouts())
+    assert failure.exit_code == 4 and "/data/run.json" in failure.reason
+
+
+def test_a_user_error_speaks_for_itself_and_anything_else_points_to_the_log() -> None:
+    assert explain(UserError("The file x is empty."), config(), Whereabouts()).reason == "The file x is empty."
+    unexpected = explain(KeyError("oops"), config(), Whereabouts())
+    assert unexpected.exit_code == 1 and not unexpected.expected
+    assert "KeyError" in unexpected.reason and "console.log" in unexpected.reason

@@ -1,0 +1,34 @@
+import os
+import signal
+
+import pytest
+
+from engine.session.stop import StopNow, StopSwitch
+
+
+def test_before_the_first_step_a_signal_ends_the_run_at_once() -> None:
+    with StopSwitch() as stop, pytest.raises(StopNow):
+        os.kill(os.getpid(), signal.SIGTERM)
+    assert stop.reason == "SIGTERM received"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_while_training_a_signal_waits_for_the_step_and_a_second_sigint_does_not(number: signal.Signals) -> None:
+    with StopSwitch() as stop, stop.finishing_steps():
+        os.kill(os.getpid(), number)
+        assert stop.reason == f"{number.name} received"
+        os.kill(os.getpid(), signal.SIGTERM)
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGINT)
+
+
+def test_an_ignored_hangup_stays_ignored_and_handlers_come_back() -> None:
+    previous = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with StopSwitch() as stop:
+            os.kill(os.getpid(), signal.SIGHUP)
+            assert stop.reason is None
+        assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGHUP, previous)
