@@ -111,7 +111,8 @@ def _schedule_fits(config: Config) -> Problem | None:
     if train.lr_scheduler != "wsd" or train.warmup_ratio is None or train.warmup_ratio + train.wsd_decay_ratio <= 1:
         return None
     reason = f"warmup_ratio ({train.warmup_ratio:g}) and wsd_decay_ratio ({train.wsd_decay_ratio:g}) add up to over 1"
-    return Problem("train.wsd_decay_ratio", reason, allowed=f"at most {1 - train.warmup_ratio:.3g}")
+    key = "train.wsd_decay_ratio" if "wsd_decay_ratio" in train.model_fields_set else "train.warmup_ratio"
+    return Problem(key, reason, allowed="at most 1 together")
 
 
 def _warmup_fits_into_max_steps(config: Config) -> Problem | None:

@@ -30,7 +30,7 @@ class Place:
 
     def picture(self) -> str:
         """The line with a mark below the spot, or nothing where there is no line."""
-        if self.line is None or self.column is None or not self.excerpt.strip():
+        if self.line is None or self.column is None or not self.excerpt.strip() or self.column > LONGEST_EXCERPT:
             return ""
         number = f"{self.line:>5}"
         text = self.excerpt[:LONGEST_EXCERPT].replace("\t", "→")

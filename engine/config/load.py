@@ -49,9 +49,9 @@ def load_config(path: str | Path, overrides: Sequence[str] = (), *, check_files:
     values = _read_all(collected, check_files)
     config = _build(values)
     problems, notes = check_config(config, values.refused)
-    problems = [problem.at(_place_of(problem.key, collected, path)) for problem in problems]
-    problems += [*document.problems, *collected.problems, *values.problems, *flags.problems]
+    problems = [*document.problems, *collected.problems, *values.problems, *problems, *flags.problems]
     if problems:
+        problems = [problem.at(problem.place or _place_of(problem.key, collected, path)) for problem in problems]
         raise ConfigError(in_order_of_writing(problems))
     notes = [note.at(_place_of(note.key, collected, path)) for note in notes]
     notes += [*values.notes, *flags.notes]
@@ -104,8 +104,7 @@ def _read_all(collected: Collected, check_files: bool) -> _Values:
             values.refuse(key, problem)
     if _REQUIRED not in collected.values:
         allowed = "a hub name such as Qwen/Qwen3.5-4B, or a local folder"
-        place = collected.sections.get("model")
-        values.refuse(_REQUIRED, Problem(_REQUIRED, "this key is required", allowed=allowed, place=place))
+        values.refuse(_REQUIRED, Problem(_REQUIRED, "this key is required", allowed=allowed))
     return values
 
 

@@ -10,6 +10,7 @@ from engine.config.schema import SECTIONS
 
 _SAME_SECTION_LIKENESS = 0.6
 _OTHER_SECTION_LIKENESS = 0.75
+_SECTION_LIKENESS = 0.7
 
 # What other training tools call the same thing.
 KEYS_ELSEWHERE = {
@@ -55,14 +56,12 @@ def nearest_key(path: str) -> str | None:
     section = section.lower()
     same_section = {key.partition(".")[2]: key for key in kinds() if key.startswith(f"{section}.")}
     everywhere = {key.partition(".")[2]: key for key in kinds()}
-    if not section:
-        everywhere = {key: path for key, path in everywhere.items() if key != "seed"}
     for exact in (same_section, KEYS_ELSEWHERE, everywhere):
         if name in exact:
             return exact[name]
-    if not section and (close := nearest_word(name, SECTIONS)):
+    if not section and (close := nearest_word(name, SECTIONS, _SECTION_LIKENESS)):
         return close
-    if section and section not in SECTIONS and (close := nearest_word(section, SECTIONS)):
+    if section and section not in SECTIONS and (close := nearest_word(section, SECTIONS, _SECTION_LIKENESS)):
         return nearest_key(f"{close}.{name}")
     if close := nearest_word(name, same_section):
         return same_section[close]

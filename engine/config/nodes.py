@@ -12,10 +12,11 @@ WORDS_MEANT_AS_NULL = frozenset({"none", "nil"})
 TRUE_WORDS = frozenset({"true", "yes", "on"})
 FALSE_WORDS = frozenset({"false", "no", "off"})
 
-_INTEGER = re.compile(r"[-+]?(0|[1-9][0-9_]{0,99})")
+_INTEGER = re.compile(r"[-+]?(0|[1-9][0-9_]*)")
 _FLOAT = re.compile(r"[-+]?([0-9][0-9_]*\.?[0-9_]*|\.[0-9][0-9_]*)([eE][-+]?[0-9]+)?")
 _LEADING_ZERO = re.compile(r"[-+]?0[0-9_]+")
 _INFINITY = re.compile(r"([-+]?)\.(inf|Inf|INF)")
+_MOST_DIGITS = 100
 _NAN_WORDS = frozenset({".nan", ".NaN", ".NAN"})
 
 
@@ -83,7 +84,7 @@ def meaning_of(text: str) -> bool | int | float | str | None:
     if _LEADING_ZERO.fullmatch(text):
         return text
     if _INTEGER.fullmatch(text):
-        return int(text.replace("_", ""))
+        return int(text.replace("_", "")) if len(text) <= _MOST_DIGITS else text
     if _FLOAT.fullmatch(text):
         return float(text.replace("_", ""))
     if infinity := _INFINITY.fullmatch(text):

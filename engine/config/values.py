@@ -16,6 +16,7 @@ from engine.config.nearest import nearest_word
 from engine.config.nodes import WORDS_MEANT_AS_NULL, Node, Scalar, Sequence, is_null, meaning_of
 
 LONGEST_FOUND = 60
+_WITHOUT_A_VALUE = "write a value, or delete the line to take the default"
 
 
 @dataclass(slots=True)
@@ -74,8 +75,9 @@ class Reading:
         if not isinstance(node, Scalar) or node.quoted or node.text.lower() not in WORDS_MEANT_AS_NULL:
             return False
         if not kind.nullable:
-            advice = "put it in quotes if the word is meant" if kind.text else None
-            raise self._refusal(kind, node, f"{node.text} means nothing in YAML", Hint(advice=advice))
+            advice = "if the word is meant, put it in quotes" if kind.text else _WITHOUT_A_VALUE
+            reason = f"{node.text} is no value (YAML's word for that is null)"
+            raise self._refusal(kind, node, reason, Hint(advice=advice))
         self._note(node, f"{node.text} is read as null")
         return True
 
@@ -86,7 +88,7 @@ class Reading:
             return ()
         assert isinstance(node, Scalar)
         found = "the value is missing" if not node.text else f"{node.text} is no value here"
-        raise self._refusal(kind, node, found, Hint(advice="write a value, or delete the line to take the default"))
+        raise self._refusal(kind, node, found, Hint(advice=_WITHOUT_A_VALUE))
 
     def _boolean(self, kind: Kind, node: Scalar, meaning: object) -> bool:
         if not isinstance(meaning, bool):
@@ -129,7 +131,8 @@ class Reading:
         assert kind.item
         items = node.items if isinstance(node, Sequence) else (node,)
         if kind.length and len(items) != kind.length:
-            raise self._refusal(kind, node, f"found {len(items)} of {kind.length} values")
+            found = "1 value" if len(items) == 1 else f"{len(items)} values"
+            raise self._refusal(kind, node, f"found {found}, {kind.length} are needed")
         return tuple(self._item(kind, item) for item in items)
 
     def _item(self, kind: Kind, node: Node) -> object:

@@ -36,8 +36,11 @@ _ADVICE_FOR_SYNTAX = {
     "expected ',' or": "close the bracket, and put commas between the items",
     "found unexpected end of stream": "close the quotes",
     "cannot start any token": "put the text in quotes",
+    "found another document": "delete the `---` or what follows it",
     "undefined alias": "define the anchor above its use, or put the text in quotes",
 }
+# The parser notices these at the end of the file; what matters is where the open thing starts.
+_LEFT_OPEN = ("could not find expected ':'", "found unexpected end of stream", "expected ',' or")
 
 
 class _NodeParser(Reader, Scanner, Parser, Composer, BaseResolver):
@@ -163,7 +166,8 @@ def _explain_syntax(error: yaml.MarkedYAMLError | ReaderError, text: str, source
         line, column = before.count("\n"), len(before) - (before.rfind("\n") + 1)
         reason, advice = "a character that cannot be shown stands here", "delete it"
     else:
-        mark = error.problem_mark or error.context_mark
+        is_open = any(words in (error.problem or "") for words in _LEFT_OPEN)
+        mark = error.context_mark if is_open else error.problem_mark
         line, column = (mark.line, mark.column) if mark else (0, 0)
         reason = f"not valid YAML: {error.problem or error.context}"
         advice = next((way for words, way in _ADVICE_FOR_SYNTAX.items() if words in reason), None)
@@ -172,9 +176,10 @@ def _explain_syntax(error: yaml.MarkedYAMLError | ReaderError, text: str, source
         where = ", ".join(str(number) for number in tabs)
         advice = f"indent with spaces (line {where})" if len(tabs) == 1 else f"indent with spaces (lines {where})"
         line, column = tabs[0] - 1, lines[tabs[0] - 1].index("\t")
-    elif "expected '<document start>'" in reason or "expected a single document" in reason:
+    elif "expected '<document start>'" in reason:
+        reason = "not valid YAML: the text goes on after its end"
+    elif "found another document" in reason:
         reason = "a second document starts here, and a config is one document"
-        advice = "delete the `---` or what follows it"
     elif "\\t" in reason:
         reason, advice = "a tab stands where YAML allows only spaces", "put a space between key and value"
     excerpt = lines[line] if line < len(lines) else ""
@@ -212,8 +217,10 @@ class _Converter:
             self.problems.append(Problem(key, "this anchor contains itself", advice="write the value out", place=place))
             return Scalar("", quoted=False, place=place)
         if node.tag not in _KNOWN_TAGS | _STRING_TAGS:
-            problem = Problem(key, f"the tag {node.tag} is not allowed in a config", found=node.tag, place=place)
-            self.problems.append(problem.at(place))
+            tag = node.tag.replace("tag:yaml.org,2002:", "!!")
+            advice = "delete the tag, or put the text in quotes"
+            problem = Problem(key, f"the tag {tag} is not allowed in a config", found=tag, advice=advice, place=place)
+            self.problems.append(problem)
         if isinstance(node, yaml.ScalarNode):
             return Scalar(node.value, quoted=node.tag != _PLAIN, place=place)
         self._open.add(id(node))
