@@ -1,0 +1,47 @@
+"""Which samples evaluate and which train: drawn by the seed, the same on every start."""
+
+from __future__ import annotations
+
+import random
+
+from engine.data.errors import DataError
+from engine.data.samples import Sample
+
+
+def held_out(samples: list[Sample], share: float, limit: int | None, seed: int) -> tuple[list[Sample], list[Sample]]:
+    """The samples to train on, and a random share of them kept apart; both in row order, no sample in both.
+
+    At least one sample is kept apart, at most `limit`.
+    """
+    wanted = max(1, round(share * len(samples)))
+    drawn = _draw(len(samples), wanted if limit is None else min(wanted, limit), f"{seed}:held out")
+    return (
+        [sample for number, sample in enumerate(samples) if number not in drawn],
+        [sample for number, sample in enumerate(samples) if number in drawn],
+    )
+
+
+def capped(samples: list[Sample], limit: int | None, seed: int) -> list[Sample]:
+    """At most `limit` of the samples, drawn at random, in row order."""
+    if limit is None or limit >= len(samples):
+        return samples
+    drawn = _draw(len(samples), limit, f"{seed}:capped")
+    return [sample for number, sample in enumerate(samples) if number in drawn]
+
+
+def share_of(eval_split: float | str) -> float:
+    """`data.eval_split` as a share.
+
+    Raises:
+        DataError: it names a split, which local files do not have.
+    """
+    if isinstance(eval_split, str):
+        raise DataError(
+            f"data.eval_split names a split ({eval_split!r}), but local files have none; "
+            "give a share between 0 and 1, or name files in data.eval_dataset."
+        )
+    return eval_split
+
+
+def _draw(count: int, wanted: int, key: str) -> set[int]:
+    return set(random.Random(key).sample(range(count), min(wanted, count)))

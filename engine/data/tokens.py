@@ -1,0 +1,152 @@
+"""Traced text to token ids, where only the template can write special tokens.
+
+A text whose data holds nothing that looks like an added token is encoded as it is, so its ids are the tokenizer's
+own. Otherwise each added token that the template wrote is replaced by one private-use character, and a twin of the
+tokenizer that knows these characters as its only added tokens encodes the text: what the data typed stays text.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from tokenizers import AddedToken, Encoding, Tokenizer
+
+from engine.data.errors import DataError
+from engine.data.layout import data_pieces, template_gaps
+from engine.data.traced import TracedStr
+
+_FIRST_PRIVATE = 0x10_0000  # plane 16, private use throughout
+
+
+class SpecialTextError(ValueError):
+    """Text of the data cannot be kept apart from the tokenizer's special tokens; the message is the reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedText:
+    """Token ids and where each token's first byte stands in the text.
+
+    `special_texts`: what the data wrote that looks like an added token and was kept as plain text.
+    """
+
+    ids: list[int]
+    starts: list[int]
+    special_texts: tuple[str, ...] = ()
+
+
+class TextEncoder:
+    """Encodes rendered chats with a fast tokenizer; adds no token of its own.
+
+    Raises:
+        DataError: the tokenizer has no fast (Rust) version.
+    """
+
+    def __init__(self, tokenizer: Any) -> None:
+        backend = getattr(tokenizer, "backend_tokenizer", None)
+        if not isinstance(backend, Tokenizer):
+            raise DataError("The model's tokenizer has no fast version (tokenizer.json), which the loss mask needs.")
+        self._spec = json.loads(backend.to_str())
+        # Post-processors add tokens or trim offsets; neither is wanted here.
+        self._spec |= {"post_processor": None, "truncation": None, "padding": None}
+        self._backend = Tokenizer.from_str(json.dumps(self._spec))
+        self._added = {token_id: token.content for token_id, token in backend.get_added_tokens_decoder().items()}
+
+    def encode(self, texts: Sequence[TracedStr]) -> list[EncodedText | SpecialTextError]:
+        """One result a text, in order."""
+        plain = [str.__getitem__(text, slice(None)) for text in texts]
+        encodings = self._backend.encode_batch(plain, add_special_tokens=False)
+        return [self._checked(text, encoding) for text, encoding in zip(texts, encodings, strict=True)]
+
+    def _checked(self, text: TracedStr, encoding: Encoding) -> EncodedText | SpecialTextError:
+        offsets = encoding.offsets
+        special_texts = self._written_by_data(text, encoding.ids, offsets)
+        if not special_texts:
+            return EncodedText(encoding.ids, [start for start, _ in offsets])
+        try:
+            return self._encode_apart(text, special_texts)
+        except SpecialTextError as error:
+            return error
+
+    def _written_by_data(self, text: TracedStr, ids: list[int], offsets: list[tuple[int, int]]) -> tuple[str, ...]:
+        """Added tokens that the tokenizer found in places where the data has a part in them."""
+        added = [number for number, token_id in enumerate(ids) if token_id in self._added]
+        pieces = data_pieces(text) if added else []
+        starts = [piece.start for piece in pieces]
+        written: list[str] = []
+        for number in added:
+            start, stop = self._core(text, self._added[ids[number]], offsets[number])
+            piece = bisect_right(starts, stop - 1) - 1
+            if piece >= 0 and pieces[piece].stop > start:
+                written.append(str.__getitem__(text, slice(start, stop)))
+        return tuple(written)
+
+    def _core(self, text: str, content: str, offset: tuple[int, int]) -> tuple[int, int]:
+        """The token itself without white space beside it that it swallowed."""
+        start = text.find(content, *offset)
+        return (start, start + len(content)) if start >= 0 else offset
+
+    def _encode_apart(self, text: TracedStr, special_texts: tuple[str, ...]) -> EncodedText:
+        private, positions = self._with_private_characters(text)
+        encoding = self._twin.encode(private, add_special_tokens=False)
+        ids = [self._original_ids.get(token_id, token_id) for token_id in encoding.ids]
+        for given, token_id in zip(encoding.ids, ids, strict=True):
+            if given not in self._original_ids and token_id in self._added:
+                raise SpecialTextError(
+                    f"the tokenizer makes the special token {self._added[token_id]!r} even of plain text"
+                )
+        return EncodedText(ids, [positions[start] for start, _ in encoding.offsets], special_texts)
+
+    def _with_private_characters(self, text: TracedStr) -> tuple[str, list[int]]:
+        """The text with the template's tokens as one character each, and each character's place in `text`."""
+        plain = str.__getitem__(text, slice(None))
+        if any(character in self._private.values() for character in set(plain)):
+            raise SpecialTextError("it holds private-use characters (U+100000 and up) beside special tokens as text")
+        parts: list[str] = []
+        positions: list[int] = []
+        pieces = data_pieces(text)
+        for number, (start, stop) in enumerate(template_gaps(pieces, len(plain))):
+            position = start
+            for match in self._pattern.finditer(plain, start, stop):
+                parts += [plain[position : match.start()], self._private[match.group()]]
+                positions += range(position, match.start() + 1)
+                position = match.end()
+            after = pieces[number].stop if number < len(pieces) else stop
+            parts.append(plain[position:after])
+            positions += range(position, after)
+        return "".join(parts), [*positions, len(plain)]
+
+    @cached_property
+    def _private(self) -> dict[str, str]:
+        contents = sorted(self._added.values())
+        return {content: chr(_FIRST_PRIVATE + number) for number, content in enumerate(contents)}
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[str]:
+        longest_first = sorted(self._added.values(), key=len, reverse=True)
+        return re.compile("|".join(map(re.escape, longest_first)) or "(?!)")
+
+    @cached_property
+    def _twin(self) -> Tokenizer:
+        """The tokenizer with private-use characters in place of its added tokens."""
+        added = [{**token, "content": self._private[token["content"]]} for token in self._spec["added_tokens"]]
+        twin = Tokenizer.from_str(json.dumps({**self._spec, "added_tokens": []}))
+        for token in added:
+            twin.add_tokens([_added_token(token)])
+        return twin
+
+    @cached_property
+    def _original_ids(self) -> dict[int | None, int]:
+        """From the twin's added ids to the tokenizer's."""
+        return {self._twin.token_to_id(self._private[text]): token_id for token_id, text in self._added.items()}
+
+
+def _added_token(spec: dict[str, Any]) -> Any:
+
+    flags = {key: spec[key] for key in ("single_word", "lstrip", "rstrip", "normalized")}
+    return AddedToken(spec["content"], **flags)

@@ -1,0 +1,83 @@
+"""`json.dumps` for values that hold traced strings: the characters in the JSON text keep their origin."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from engine.data.traced import Run, TracedStr, concat, runs_of
+
+
+def dumps(
+    value: Any, ensure_ascii: bool, indent: int | None, separators: tuple[str, str] | None, sort_keys: bool
+) -> str:
+    """The same text as `json.dumps` with these arguments, traced where the value is.
+
+    Falls back to the untraced text if the two differ, which happens for no value that JSON itself can hold.
+    """
+    plain = json.dumps(value, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys)
+    if not _holds_traced(value):
+        return plain
+    item, key = separators or ((", " if indent is None else ","), ": ")
+    pieces = _Writer(ensure_ascii, indent, item, key, sort_keys).pieces(value, 0)
+    traced = concat(pieces)
+    return traced if traced == plain else plain
+
+
+def _holds_traced(value: Any) -> bool:
+    if isinstance(value, Mapping):
+        return any(_holds_traced(key) or _holds_traced(item) for key, item in value.items())
+    if isinstance(value, list | tuple):
+        return any(map(_holds_traced, value))
+    return isinstance(value, TracedStr)
+
+
+@dataclass(frozen=True, slots=True)
+class _Writer:
+    ensure_ascii: bool
+    indent: int | None
+    item_separator: str
+    key_separator: str
+    sort_keys: bool
+
+    def pieces(self, value: Any, depth: int) -> Iterator[str]:
+        if isinstance(value, str):
+            yield self._quoted(value)
+        elif isinstance(value, Mapping):
+            items = sorted(value.items()) if self.sort_keys else list(value.items())
+            entries = [[self._key(key), self.key_separator, *self.pieces(item, depth + 1)] for key, item in items]
+            yield from self._bracketed("{", entries, "}", depth)
+        elif isinstance(value, list | tuple):
+            yield from self._bracketed("[", [list(self.pieces(item, depth + 1)) for item in value], "]", depth)
+        else:
+            yield json.dumps(value)
+
+    def _bracketed(self, opening: str, entries: list[list[str]], closing: str, depth: int) -> Iterator[str]:
+        yield opening
+        for number, entry in enumerate(entries):
+            if number:
+                yield self.item_separator
+            yield self._new_line(depth + 1)
+            yield from entry
+        if entries:
+            yield self._new_line(depth)
+        yield closing
+
+    def _new_line(self, depth: int) -> str:
+        return "" if self.indent is None else "\n" + " " * (self.indent * depth)
+
+    def _key(self, key: Any) -> str:
+        return self._quoted(key) if isinstance(key, str) else f'"{json.dumps(key)}"'
+
+    def _quoted(self, text: str) -> str:
+        if not isinstance(text, TracedStr):
+            return json.dumps(text, ensure_ascii=self.ensure_ascii)
+        return concat(['"', *(self._escaped(character) for character in text), '"'])
+
+    def _escaped(self, character: str) -> str:
+        """One character as JSON writes it; each character of an escape has the origin of what it stands for."""
+        written = json.dumps(str.__getitem__(character, slice(None)), ensure_ascii=self.ensure_ascii)[1:-1]
+        (run,) = runs_of(character)
+        return TracedStr.build(written, [Run(1, run.origin, run.position)] * len(written))
