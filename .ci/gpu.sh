@@ -25,13 +25,14 @@ describe_chosen_devices() {
 
 # Lines like "0, GPU-5d3c..., NVIDIA A100-SXM4-40GB, 40960, 513"; memory may be "[N/A]" (MIG, some drivers).
 choose_from_listing() {
-    local index uuid name total used free count=0 best_free=-1 best="" said=""
-    while IFS=, read -r index uuid name total used; do
-        index=${index// /} uuid=${uuid// /} name=${name# } total=${total// /} used=${used// /}
-        if [[ ! $index =~ ^[0-9]+$ || $uuid != GPU-* ]]; then
-            said=${said:-$index}
+    local line index uuid name total used free count=0 best_free=-1 best="" said=""
+    while IFS= read -r line; do
+        if [[ ! $line =~ ^[0-9]+,\ *GPU- ]]; then
+            said=${said:-$line}
             continue
         fi
+        IFS=, read -r index uuid name total used <<<"$line"
+        uuid=${uuid// /} name=${name# } total=${total// /} used=${used// /}
         count=$((count + 1))
         free=-1
         [[ $total =~ ^[0-9]+$ && $used =~ ^[0-9]+$ ]] && free=$((total - used))

@@ -170,7 +170,7 @@ show_progress() {
         case $line in
             Downloading* | Using\ cached* | Processing*) what=$line ;;
             Collecting*) word=${line#Collecting } what="looking up ${word%%[!A-Za-z0-9._-]*}" ;;
-            Installing\ collected*) word=${line//[^,]/} what="unpacking $((${#word} + 1)) packages" ;;
+            Installing\ collected*) word=${line//[^,]/} what="unpacking (packages: $((${#word} + 1)))" ;;
             *) continue ;;
         esac
         if [[ -t 2 ]]; then

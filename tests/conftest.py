@@ -1,0 +1,32 @@
+"""What all tests share: the long clone test starts first, and missing system programs are said plainly."""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+
+import pytest
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "needs(program): is not run where this system program is missing")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the clone test: it mostly waits for an installation, while the other tests use the cores."""
+    items.sort(key=lambda item: item.get_closest_marker("clone") is None)
+    for item in items:
+        for marker in item.iter_markers("needs"):
+            program: str = marker.args[0]
+            if shutil.which(program) is None:
+                item.add_marker(pytest.mark.skip(reason=f"needs {program}"))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    missing: Counter[str] = Counter()
+    for report in terminalreporter.stats.get("skipped", []):
+        _, _, reason = report.longrepr
+        if reason.startswith("Skipped: needs "):
+            missing[reason.removeprefix("Skipped: needs ")] += 1
+    for program, count in missing.items():
+        terminalreporter.write_line(f"{count} tests were not run for want of {program}: install it and run again")
