@@ -47,7 +47,7 @@ def _share(value: float) -> Hint:
 def _warmup_share(value: float) -> Hint:
     if isinstance(value, bool) or value <= 1:
         return Hint()
-    advice = f"for a number of steps write warmup_steps: {value:g}" if value == int(value) else None
+    advice = f"for a number of steps write warmup_steps: {value:g}" if float(value).is_integer() else None
     hint = _share(value)
     return Hint(hint.reason or "a share of all steps", hint.nearest, advice)
 

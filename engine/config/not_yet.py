@@ -6,10 +6,13 @@ A row leaves this table in the change that brings its machinery.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from textwrap import shorten
 
 from engine.config.errors import Problem
 from engine.config.schema import Config
 from engine.config.wording import yaml_text
+
+LONGEST_FOUND = 60
 
 # Key -> the values that are available now.
 AVAILABLE_NOW: dict[str, tuple[object, ...]] = {
@@ -47,6 +50,7 @@ def is_available(key: str) -> bool:
 
 def not_available(key: str, found: str | None = None) -> Problem:
     """The refusal of a value whose machinery does not exist yet."""
+    found = shorten(found, LONGEST_FOUND, placeholder=" ...]") if found else None
     subject = f"{found} is" if found else "this is"
     return Problem(key, f"{subject} not available yet", found=found, allowed=allowed_now(key))
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
+
 _SMALLEST_PLAIN = 1e-3
 _LARGEST_PLAIN = 1e5
 
 
 def short_number(value: float) -> str:
     """Three digits at most, in a form that any YAML reader takes as a number: 0.3, 6.0e-5, 12."""
+    if not math.isfinite(value):
+        return f"{'-' if value < 0 else ''}.{'nan' if math.isnan(value) else 'inf'}"
     if value == 0 or _SMALLEST_PLAIN <= abs(value) < _LARGEST_PLAIN:
         return f"{value:.3g}"
     mantissa, exponent = f"{value:.2e}".split("e")
