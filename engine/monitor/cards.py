@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TypeVar
 
 from engine.events import Gpu
@@ -61,7 +61,7 @@ def card_memory(
 def _pids_are_the_hosts() -> bool:
     """True in the machine's first pid namespace, whose number is fixed in the Linux kernel (PROC_PID_INIT_INO)."""
     try:
-        return os.readlink("/proc/self/ns/pid") == f"pid:[{0xEFFFFFFC}]"
+        return str(Path("/proc/self/ns/pid").readlink()) == f"pid:[{0xEFFFFFFC}]"
     except OSError:
         return True
 
