@@ -1,0 +1,112 @@
+"""Incidents: what holds for several steps is one alert that opens, goes on and closes, not one alert a step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from engine.events.types import Alert, AlertState, Scalar
+from engine.health.symptoms import SYMPTOMS, advise
+
+
+@dataclass(slots=True)
+class _Incident:
+    first_step: int
+    last_step: int
+    count: int
+    meaning: str
+    value: float | None
+    baseline: float | None
+    rows: tuple[int, ...]
+
+
+class IncidentLog:
+    """The open incidents, one at most for each code of the symptom table."""
+
+    def __init__(self, settings: Mapping[str, Scalar]) -> None:
+        self._settings = settings
+        self._open: dict[str, _Incident] = {}
+
+    def touch(
+        self,
+        code: str,
+        step: int,
+        *,
+        value: float | None = None,
+        baseline: float | None = None,
+        rows: tuple[int, ...] = (),
+        **details: str,
+    ) -> Alert:
+        """Say that `code` holds at this step: opens the incident, or updates it. Details fill in the meaning."""
+        meaning = SYMPTOMS[code].meaning.format(
+            **({"value": show(value), "baseline": show(baseline)} | details),
+        )
+        known = self._open.get(code)
+        if known is None:
+            self._open[code] = incident = _Incident(step, step, 1, meaning, value, baseline, rows)
+            return self._alert(code, incident, "open")
+        known.last_step, known.count = step, known.count + 1
+        known.meaning, known.value, known.rows = meaning, value, rows
+        return self._alert(code, known, "update")
+
+    def clear(self, code: str) -> Alert | None:
+        """Say that `code` holds no longer: closes its incident if there is one."""
+        incident = self._open.pop(code, None)
+        if incident is None:
+            return None
+        steps = "1 step" if incident.count == 1 else f"{incident.count} steps"
+        incident.meaning = f"{incident.meaning}; {SYMPTOMS[code].ending.format(steps=steps)}"
+        return self._alert(code, incident, "closed")
+
+    def is_open(self, code: str) -> bool:
+        return code in self._open
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the open incidents for JSON; values may not be finite, so they are written as text."""
+        return {
+            code: asdict(incident) | {"value": _as_text(incident.value), "baseline": _as_text(incident.baseline)}
+            for code, incident in self._open.items()
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self._open = {
+            code: _Incident(
+                first_step=saved["first_step"],
+                last_step=saved["last_step"],
+                count=saved["count"],
+                meaning=saved["meaning"],
+                value=_from_text(saved["value"]),
+                baseline=_from_text(saved["baseline"]),
+                rows=tuple(saved["rows"]),
+            )
+            for code, saved in state.items()
+        }
+
+    def _alert(self, code: str, incident: _Incident, state: AlertState) -> Alert:
+        return Alert(
+            id=f"{code.lower()}-{incident.first_step}",
+            state=state,
+            code=code,
+            severity=SYMPTOMS[code].severity_after(incident.count),
+            meaning=incident.meaning,
+            step=incident.last_step,
+            value=incident.value,
+            baseline=incident.baseline,
+            count=incident.count,
+            advice=advise(code, self._settings),
+            rows=incident.rows,
+        )
+
+
+def show(value: float | None) -> str:
+    """Return a number as alerts show it, with three significant digits."""
+    return "unknown" if value is None else f"{value:.3g}"
+
+
+def _as_text(value: float | None) -> str | None:
+    return None if value is None else str(value)
+
+
+def _from_text(text: str | None) -> float | None:
+    return None if text is None else float(text)

@@ -1,0 +1,87 @@
+"""A loss that has not moved since the start: learning nothing, as opposed to learning slowly.
+
+Flat means all of this: the straight line through the losses since the warm-up is not falling beyond its own
+uncertainty; even within that uncertainty it falls by less than a hundredth of the level per hundred steps; and the
+level is where the run began. A small decline inside strong noise is therefore not called flat until there are enough
+steps to tell, and a plateau after a good start never is. Once flat, a run stays so until the level has come down.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections import deque
+from dataclasses import dataclass
+from typing import Any
+
+WINDOW = 300
+"""Losses that the line goes through at most."""
+MINIMUM = 100
+START_LOSSES = 20
+"""Losses that tell where the run began."""
+CONFIDENCE = 2.0
+"""Standard errors of the slope."""
+NEGLIGIBLE_DECLINE = 0.01 / 100
+"""Decline per step, as a share of the level."""
+IMPROVED = 0.02
+"""A level lower than the start by this share is progress."""
+
+
+@dataclass(frozen=True, slots=True)
+class Flat:
+    """The level of a flat loss, its slope per step, and the number of losses behind this."""
+
+    level: float
+    slope: float
+    losses: int
+
+
+class FlatDetector:
+    """Watches the losses of the steps that were not skipped; those of the warm-up only tell where the run began."""
+
+    def __init__(self, warmup_steps: int = 0) -> None:
+        self._warmup_steps = warmup_steps
+        self._start: list[float] = []
+        self._recent: deque[float] = deque(maxlen=WINDOW)
+        self._is_flat = False
+
+    def check(self, step: int, loss: float) -> Flat | None:
+        """Take in the loss of a step; return the flat state if the run is in one."""
+        if not math.isfinite(loss):
+            return None
+        if len(self._start) < START_LOSSES:
+            self._start.append(loss)
+        if step > self._warmup_steps:
+            self._recent.append(loss)
+        if len(self._recent) < MINIMUM:
+            return None
+        level = statistics.median(self._recent)
+        slope, error = _slope(self._recent)
+        if self._has_improved(level):
+            self._is_flat = False
+        elif not self._is_flat:
+            falls = slope < -CONFIDENCE * error
+            may_fall = slope - CONFIDENCE * error < -NEGLIGIBLE_DECLINE * abs(level)
+            self._is_flat = not falls and not may_fall
+        return Flat(level, slope, len(self._recent)) if self._is_flat else None
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"start": list(self._start), "recent": list(self._recent), "is_flat": self._is_flat}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self._start = list(state["start"])
+        self._recent = deque(state["recent"], maxlen=WINDOW)
+        self._is_flat = state["is_flat"]
+
+    def _has_improved(self, level: float) -> bool:
+        start = statistics.median(self._start)
+        return level < start - IMPROVED * abs(start)
+
+
+def _slope(values: deque[float]) -> tuple[float, float]:
+    """Return the slope of the least-squares line per step, and its standard error."""
+    steps = range(len(values))
+    slope, intercept = statistics.linear_regression(steps, values)
+    residuals = math.fsum((value - intercept - slope * step) ** 2 for step, value in zip(steps, values, strict=True))
+    steps_spread = len(values) * (len(values) ** 2 - 1) / 12  # sum of squared distances of the steps from their mean
+    return slope, math.sqrt(residuals / (len(values) - 2) / steps_spread)

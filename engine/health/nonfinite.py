@@ -1,0 +1,30 @@
+"""NaN and infinity: judged from the first step on, without a baseline."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+Metric = Literal["loss", "grad_norm"]
+
+
+@dataclass(frozen=True, slots=True)
+class NonFinite:
+    """Which metric is not finite, and its value."""
+
+    metric: Metric
+    value: float
+
+    @property
+    def code(self) -> str:
+        return "NON_FINITE_LOSS" if self.metric == "loss" else "NON_FINITE_GRAD"
+
+
+def find_non_finite(loss: float | None, grad_norm: float | None) -> NonFinite | None:
+    """Return the first metric that is NaN or infinite: the loss, since it usually spoils the gradient too."""
+    if loss is not None and not math.isfinite(loss):
+        return NonFinite("loss", loss)
+    if grad_norm is not None and not math.isfinite(grad_norm):
+        return NonFinite("grad_norm", grad_norm)
+    return None

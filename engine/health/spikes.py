@@ -1,0 +1,121 @@
+"""Spikes of the loss and of the gradient norm, and whether a step should be skipped because of one.
+
+- Only jumps upwards count, against a robust baseline of the last usual values; outliers never enter it.
+- A step that is not finite is skipped from the first step on, whether or not spikes are judged.
+- Outliers that stay on one new level (harder data, say) are accepted as usual after ten in a row, and training goes on.
+  Outliers that climb or jump about, and numbers that are not finite, are never accepted: then every step is skipped
+  until `train.max_skipped_in_a_row` ends the run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from engine.health.baseline import Baseline, Usual
+from engine.health.nonfinite import Metric, find_non_finite
+
+Reason = Literal["loss", "grad_norm", "not finite"]
+
+RELATIVE_FLOORS: dict[Metric, float] = {"loss": 0.05, "grad_norm": 0.25}
+"""Smallest spread as a share of the level. Clipping tames a gradient of twice the usual size, so its floor is high."""
+ABSOLUTE_FLOORS: dict[Metric, float] = {"loss": 0.01, "grad_norm": 0.01}
+"""Smallest spread at all: near zero a factor of three is a wobble."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What to do with one step.
+
+    `metric` and `value` are what the step was judged by: the cause of a skip, otherwise the loss. `baseline` (the
+    usual level), `spread` and `z` are None while the baseline is young, and for numbers that are not finite `z` is.
+    `shifted` says that a lasting new level was accepted with this step.
+    """
+
+    skip: bool
+    reason: Reason | None
+    metric: Metric
+    value: float | None
+    baseline: float | None = None
+    spread: float | None = None
+    z: float | None = None
+    shifted: bool = False
+
+
+class SpikeDetector:
+    """Judges one step after the other; `z_threshold` counts standard deviations above the usual level."""
+
+    def __init__(self, z_threshold: float = 6.0, *, judge_spikes: bool = True) -> None:
+        self._z_threshold = z_threshold
+        self._judge_spikes = judge_spikes
+        self._baselines = {
+            metric: Baseline(RELATIVE_FLOORS[metric], ABSOLUTE_FLOORS[metric]) for metric in RELATIVE_FLOORS
+        }
+
+    def check(self, step: int, loss: float | None, grad_norm: float | None) -> Verdict:
+        """Judge a step, and take its values into the baseline if they are usual. None is a value not measured."""
+        non_finite = find_non_finite(loss, grad_norm)
+        if non_finite is not None:
+            usual = self._baselines[non_finite.metric].usual()
+            for baseline in self._baselines.values():
+                baseline.forget_outliers()
+            return _verdict("not finite", non_finite.metric, non_finite.value, usual)
+
+        measured: dict[Metric, float] = {}
+        if loss is not None:
+            measured["loss"] = loss
+        if grad_norm is not None:
+            measured["grad_norm"] = grad_norm
+        usuals = {metric: self._baselines[metric].usual() for metric in measured}
+        outliers = [metric for metric in measured if self._is_outlier(measured[metric], usuals[metric])]
+        if not outliers:
+            self._feed(measured)
+            return _verdict(None, "loss", loss, usuals.get("loss"))
+
+        cause = outliers[0]
+        shifted = self._note_outliers(measured, outliers)
+        verdict = _verdict(None if shifted else cause, cause, measured[cause], usuals[cause], shifted=shifted)
+        if shifted:
+            for metric in outliers:
+                self._baselines[metric].accept_shift()
+            self._feed({metric: value for metric, value in measured.items() if metric not in outliers})
+        return verdict
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the baselines as plain lists of numbers; JSON keeps them exactly."""
+        return {metric: baseline.state_dict() for metric, baseline in self._baselines.items()}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        for metric, baseline in self._baselines.items():
+            baseline.load_state_dict(state[metric])
+
+    def _is_outlier(self, value: float, usual: Usual | None) -> bool:
+        return self._judge_spikes and usual is not None and usual.z(value) > self._z_threshold
+
+    def _feed(self, measured: dict[Metric, float]) -> None:
+        for metric, value in measured.items():
+            self._baselines[metric].feed(value)
+
+    def _note_outliers(self, measured: dict[Metric, float], outliers: list[Metric]) -> bool:
+        """Remember this step's outliers; return whether each of them now belongs to a new, steady level."""
+        steady = [self._baselines[metric].note_outlier(measured[metric]) for metric in outliers]
+        for metric in measured:
+            if metric not in outliers:
+                self._baselines[metric].forget_outliers()
+        return all(steady)
+
+
+def _verdict(
+    reason: Reason | None, metric: Metric, value: float | None, usual: Usual | None, *, shifted: bool = False
+) -> Verdict:
+    measurable = usual is not None and value is not None and reason != "not finite"
+    return Verdict(
+        skip=reason is not None,
+        reason=reason,
+        metric=metric,
+        value=value,
+        baseline=usual.level if usual else None,
+        spread=usual.spread if usual else None,
+        z=usual.z(value) if usual is not None and value is not None and measurable else None,
+        shifted=shifted,
+    )

@@ -1,0 +1,187 @@
+"""The health of a training run, step by step: whether to skip, which alerts to raise, when to give up."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from engine.events.types import Advice, Alert, Scalar
+from engine.health.alerts import IncidentLog, show
+from engine.health.climb import ClimbDetector
+from engine.health.flat import FlatDetector
+from engine.health.nonfinite import NonFinite
+from engine.health.spikes import SpikeDetector, Verdict
+from engine.health.symptoms import advise, advised_keys
+
+if TYPE_CHECKING:
+    from engine.config.schema import Config
+
+SKIP_CAUSES = ("NON_FINITE_LOSS", "NON_FINITE_GRAD", "SPIKE_SKIPPED", "NO_TRAINABLE_TOKENS")
+METRIC_NAMES = {"loss": "loss", "grad_norm": "gradient norm"}
+SPIKE_SHARE_STEPS = 200
+SPIKE_SHARE_MINIMUM = 100
+MANY_SPIKES = 0.05
+FEW_SPIKES = 0.01
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What follows from one step: the verdict (None without loss tokens), alerts, and why the run must stop, if so."""
+
+    skip: bool
+    verdict: Verdict | None
+    alerts: tuple[Alert, ...] = ()
+    stop: str | None = None
+
+
+class TrainingHealth:
+    """All detectors of a run. Its state comes back from a checkpoint exactly, open incidents included."""
+
+    def __init__(self, config: Config, warmup_steps: int) -> None:
+        self._settings = {key: _setting(config, key) for key in advised_keys()}
+        self._max_skipped = config.train.max_skipped_in_a_row
+        self._spikes = SpikeDetector(config.train.spike_z_threshold, judge_spikes=config.train.spike_detection)
+        self._climb = ClimbDetector()
+        self._flat = FlatDetector(warmup_steps)
+        self._incidents = IncidentLog(self._settings)
+        self._skipped_in_a_row = 0
+        self._recent_spikes: deque[bool] = deque(maxlen=SPIKE_SHARE_STEPS)
+
+    def judge(
+        self,
+        step: int,
+        loss: float | None,
+        grad_norm: float | None,
+        *,
+        learning_rate: float,
+        rows: tuple[int, ...] = (),
+        non_finite_parameter: str | None = None,
+    ) -> Judgement:
+        """Judge a step before its update. `loss` is None when no token of it has loss; such a step is skipped too."""
+        if loss is None:
+            alerts = [self._incidents.touch("NO_TRAINABLE_TOKENS", step, rows=rows)]
+            return self._judgement(step, None, alerts, skip=True)
+        verdict = self._spikes.check(step, loss, grad_norm)
+        alerts = [
+            *self._judge_skip(step, verdict, rows, non_finite_parameter),
+            *self._judge_shift(step, verdict),
+            *self._judge_spike_share(step, verdict),
+            *self._judge_climb(step, grad_norm),
+        ]
+        if not verdict.skip:
+            alerts += self._judge_flat(step, loss, grad_norm, learning_rate)
+        return self._judgement(step, verdict, alerts, skip=verdict.skip)
+
+    def state_dict(self) -> dict[str, Any]:
+        return {
+            "spikes": self._spikes.state_dict(),
+            "climb": self._climb.state_dict(),
+            "flat": self._flat.state_dict(),
+            "incidents": self._incidents.state_dict(),
+            "skipped_in_a_row": self._skipped_in_a_row,
+            "recent_spikes": list(self._recent_spikes),
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self._spikes.load_state_dict(state["spikes"])
+        self._climb.load_state_dict(state["climb"])
+        self._flat.load_state_dict(state["flat"])
+        self._incidents.load_state_dict(state["incidents"])
+        self._skipped_in_a_row = state["skipped_in_a_row"]
+        self._recent_spikes = deque(state["recent_spikes"], maxlen=SPIKE_SHARE_STEPS)
+
+    def _judge_skip(
+        self, step: int, verdict: Verdict, rows: tuple[int, ...], non_finite_parameter: str | None
+    ) -> list[Alert]:
+        code = _skip_code(verdict)
+        alerts = self._clear(*(cause for cause in SKIP_CAUSES if cause != code))
+        if code is not None:
+            alerts.append(
+                self._incidents.touch(
+                    code,
+                    step,
+                    value=verdict.value,
+                    baseline=verdict.baseline,
+                    rows=rows,
+                    metric=METRIC_NAMES[verdict.metric],
+                    spread=show(verdict.spread),
+                    where=f" of {non_finite_parameter}" if non_finite_parameter else "",
+                )
+            )
+        return alerts
+
+    def _judge_shift(self, step: int, verdict: Verdict) -> list[Alert]:
+        if not verdict.shifted:
+            return self._clear("LEVEL_SHIFT")
+        name = METRIC_NAMES[verdict.metric]
+        return [self._incidents.touch("LEVEL_SHIFT", step, value=verdict.value, baseline=verdict.baseline, metric=name)]
+
+    def _judge_spike_share(self, step: int, verdict: Verdict) -> list[Alert]:
+        self._recent_spikes.append(verdict.skip and verdict.reason != "not finite")
+        steps = len(self._recent_spikes)
+        share = sum(self._recent_spikes) / steps
+        if steps < SPIKE_SHARE_MINIMUM or share < FEW_SPIKES:
+            return self._clear("SPIKES_FREQUENT")
+        if share <= MANY_SPIKES or self._incidents.is_open("SPIKES_FREQUENT"):
+            return []
+        return [self._incidents.touch("SPIKES_FREQUENT", step, value=share, share=f"{share:.0%}", steps=str(steps))]
+
+    def _judge_climb(self, step: int, grad_norm: float | None) -> list[Alert]:
+        climb = self._climb.check(grad_norm)
+        if climb is None:
+            return self._clear("GRAD_NORM_CLIMB")
+        if not climb.is_new_high:
+            return []
+        return [self._incidents.touch("GRAD_NORM_CLIMB", step, value=climb.highest, baseline=climb.start)]
+
+    def _judge_flat(self, step: int, loss: float, grad_norm: float | None, learning_rate: float) -> list[Alert]:
+        flat = self._flat.check(step, loss)
+        if flat is None:
+            return self._clear("FLAT")
+        if self._incidents.is_open("FLAT"):
+            return []
+        return [
+            self._incidents.touch(
+                "FLAT",
+                step,
+                value=flat.level,
+                slope=f"{flat.slope:+.1e}",
+                steps=str(flat.losses),
+                learning_rate=show(learning_rate),
+                grad_norm=show(grad_norm),
+            )
+        ]
+
+    def _judgement(self, step: int, verdict: Verdict | None, alerts: list[Alert], *, skip: bool) -> Judgement:
+        self._skipped_in_a_row = self._skipped_in_a_row + 1 if skip else 0
+        if self._skipped_in_a_row < self._max_skipped:
+            return Judgement(skip, verdict, (*alerts, *self._clear("SKIPPED_IN_A_ROW")))
+        code = "NO_TRAINABLE_TOKENS" if verdict is None else _skip_code(verdict)
+        last = next(alert.meaning for alert in alerts if alert.code == code and alert.state != "closed")
+        end = self._incidents.touch("SKIPPED_IN_A_ROW", step, steps=str(self._skipped_in_a_row), last=last)
+        advice = advise("NO_TRAINABLE_TOKENS", self._settings) if verdict is None else end.advice
+        return Judgement(skip, verdict, (*alerts, end), stop=f"{end.meaning}{_advice_text(advice)}")
+
+    def _clear(self, *codes: str) -> list[Alert]:
+        closed = (self._incidents.clear(code) for code in codes)
+        return [alert for alert in closed if alert is not None]
+
+
+def _skip_code(verdict: Verdict) -> str | None:
+    if not verdict.skip:
+        return None
+    if verdict.reason == "not finite":
+        assert verdict.value is not None
+        return NonFinite(verdict.metric, verdict.value).code
+    return "SPIKE_SKIPPED"
+
+
+def _setting(config: Config, key: str) -> Scalar:
+    section, name = key.split(".")
+    value: Scalar = getattr(getattr(config, section), name)
+    return value
+
+
+def _advice_text(advice: tuple[Advice, ...]) -> str:
+    return "".join(f"; try {item.key}: {item.value} ({item.why})" for item in advice)
