@@ -115,7 +115,7 @@ def _removed(rendered: Rendered, turn: Turn, printed: list[DataPiece]) -> int:
     wrapping = sum(
         segment.stop - segment.start
         for segment in rendered.segments
-        if segment.why is Why.WRAPPING and segment.turn == printed[0].turn
+        if segment.why in (Why.WRAPPING, Why.SUPPLIED) and segment.turn == printed[0].turn
     )
     length = sum(map(len, turn.texts.values()))
     shown = sum(piece.stop - piece.start for piece in printed)

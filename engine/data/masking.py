@@ -31,6 +31,7 @@ class Why(StrEnum):
     TURN_END = "end of the turn"
     TEMPLATE_IN_ANSWER = "template text in an answer"
     HEADER = "header"
+    SUPPLIED = "the data's text that the generation prompt supplies"
     TEMPLATE = "template"
     OTHER_ROLE = "not the assistant's"
     WEIGHT_ZERO = "weight 0"
@@ -154,27 +155,34 @@ class _Masker:
         """The header of the answer that follows the gap, and template text between the two."""
         prompt = find_header(self.text[start:stop], self.rules.facts.generation_prompt, self.rules.tokens.added)
         header_start, header_stop = start + prompt[0], start + prompt[1]
-        born = self._data_born_lead(start, stop, after, number)
-        if not self.text[header_stop:born].strip():
-            header_stop = max(header_stop, min(born, stop))
+        born = self._born_in_data(start, stop, after)
+        supplied = max(header_start, min(born, header_stop))
+        answer_start = header_stop if self._opens_a_wrap(after, number) else max(header_stop, born)
+        if not self.text[header_stop:answer_start].strip():
+            header_stop = answer_start
         self._add(start, header_start, None, Why.TEMPLATE)
-        self._add(header_start, header_stop, after.turn, Why.HEADER)
-        self._add(header_stop, max(header_stop, born), after.turn, Why.TEMPLATE_IN_ANSWER)
-        self._add(max(header_stop, born), stop, after.turn, Why.WRAPPING)
+        self._add(header_start, supplied, after.turn, Why.HEADER)
+        self._add(supplied, header_stop, after.turn, Why.SUPPLIED if born < header_stop else Why.HEADER)
+        self._add(header_stop, answer_start, after.turn, Why.TEMPLATE_IN_ANSWER)
+        self._add(answer_start, stop, after.turn, Why.WRAPPING)
 
-    def _data_born_lead(self, start: int, stop: int, after: DataPiece, number: int) -> int:
-        """From where on the gap's text stands in front of the piece because of the data; `stop` if nothing does."""
-        if after.origin.field != CONTENT or self._is_closed_by_data(number):
-            return start
-        skipped = _solid(self._source(after)[: after.index])
+    def _born_in_data(self, start: int, stop: int, after: DataPiece) -> int:
+        """Where the template's text before the piece begins to be what stands there in the data, too.
+
+        White space aside, all that the data has in front of the piece must be there; otherwise `stop`.
+        """
         position = stop
-        for character in reversed(skipped):
+        for character in reversed(_solid(self._source(after)[: after.index])):
             position -= 1
             while position >= start and self.text[position].isspace():
                 position -= 1
             if position < start or self.text[position] != character:
                 return stop
         return position
+
+    def _opens_a_wrap(self, after: DataPiece, number: int) -> bool:
+        """Whether template text in front of the piece belongs to the answer without standing in the data."""
+        return after.origin.field != CONTENT or self._is_closed_by_data(number)
 
     def _is_closed_by_data(self, number: int) -> bool:
         """Whether text of the data that the template prints anew follows the piece: then the two wrap it."""
@@ -196,14 +204,16 @@ class _Masker:
 def find_header(gap: str, prompt: str, added_tokens: re.Pattern[str]) -> tuple[int, int]:
     """Where the header stands in the template text before an answer.
 
-    It is the last place that begins like the generation prompt, as far as the two agree (a prompt may go on, for
-    example into an opened think block). Without any such place, or without a prompt, all of the gap is header.
+    It is the last place that begins like the generation prompt, as far as the two agree in whole tokens or lines (a
+    prompt may go on, for example into an opened think block). Without any such place, or without a prompt, all of
+    the gap is header.
     """
-    first_token = added_tokens.search(prompt)
-    shortest = first_token.end() if first_token is not None else len(prompt.rstrip())
-    for length in range(len(prompt), shortest - 1, -1):
+    tokens = [match.end() for match in added_tokens.finditer(prompt)]
+    lines = [number for number, character in enumerate(prompt, start=1) if character == "\n"]
+    shortest = tokens[0] if tokens else len(prompt.rstrip())
+    for length in sorted({*tokens, *lines, len(prompt.rstrip()), len(prompt)}, reverse=True):
         start = gap.rfind(prompt[:length])
-        if start >= 0 and length:
+        if start >= 0 and length and length >= shortest:
             return start, start + length
     return 0, len(gap)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +11,7 @@ from engine.data.conversation import Conversation
 from engine.data.errors import BadRow
 from engine.data.masking import MaskRules, Segment, mask_segments
 from engine.data.template import ChatTemplate, TemplateRefusedError
-from engine.data.template_facts import find_facts, special_tokens
+from engine.data.template_facts import find_facts, special_tokens, turn_tokens
 from engine.data.tokens import EncodedText, SpecialTextError, TextEncoder
 from engine.data.traced import TracedStr
 
@@ -21,8 +22,8 @@ IGNORED = -100
 class Rendered:
     """One conversation as text and tokens, before any limit of length.
 
-    `segments` cover the text; `token_segments[i]` is the number of the segment that token i belongs to, that of the
-    token's first byte. `labels` has the indices of `input_ids`, with -100 for no loss.
+    `segments` cover the text. A token belongs to the segment of its first byte: `token_stops[i]` is the number of
+    tokens up to the end of segment i. `labels` has the indices of `input_ids`, with -100 for no loss.
     """
 
     conversation: Conversation
@@ -30,23 +31,22 @@ class Rendered:
     segments: list[Segment]
     input_ids: list[int]
     starts: list[int]
-    token_segments: list[int]
+    token_stops: list[int]
     special_texts: tuple[str, ...]
 
     @property
     def labels(self) -> list[int]:
         """The ids of the tokens that have loss, -100 elsewhere and always for the first token."""
-        has_loss = [segment.loss for segment in self.segments]
-        labels = [
-            token_id if has_loss[number] else IGNORED
-            for token_id, number in zip(self.input_ids, self.token_segments, strict=True)
-        ]
+        labels = [IGNORED] * len(self.input_ids)
+        for segment, start, stop in zip(self.segments, [0, *self.token_stops], self.token_stops, strict=False):
+            if segment.loss:
+                labels[start:stop] = self.input_ids[start:stop]
         labels[:1] = [IGNORED] * len(labels[:1])
         return labels
 
     def segment_of(self, token: int) -> Segment:
         """Turn, reason and loss of one token."""
-        return self.segments[self.token_segments[token]]
+        return self.segments[bisect_right(self.token_stops, token)]
 
 
 class Renderer:
@@ -61,7 +61,7 @@ class Renderer:
         tokens = special_tokens(tokenizer)
         self.facts = find_facts(self.template, tokens)
         self._rules = MaskRules(self.facts, tokens, train_on_template_text)
-        self._encoder = TextEncoder(tokenizer)
+        self._encoder = TextEncoder(tokenizer, turn_tokens(self.facts, tokens))
 
     def render(self, conversations: Sequence[Conversation]) -> list[Rendered | BadRow]:
         """One result a conversation, in order; a bad row where the template or the tokenizer refuses it."""
@@ -90,16 +90,6 @@ class Renderer:
             segments,
             encoded.ids,
             encoded.starts,
-            _segment_numbers(segments, encoded.starts),
+            [bisect_left(encoded.starts, segment.stop) for segment in segments],
             encoded.special_texts,
         )
-
-
-def _segment_numbers(segments: list[Segment], starts: list[int]) -> list[int]:
-    numbers: list[int] = []
-    number = 0
-    for start in starts:
-        while number + 1 < len(segments) and start >= segments[number].stop:
-            number += 1
-        numbers.append(number)
-    return numbers

@@ -50,8 +50,8 @@ class ChatTemplate:
             DataError: the two renderings differ, so the origins could not be trusted.
         """
         for _ in range(2):  # a template that prints the time may differ once, at a change of the second
-            traced = self._guarded(self._render_traced, turns, add_generation_prompt)
             plain = self._guarded(self._render_plain, turns, add_generation_prompt)
+            traced = self._guarded(self._render_traced, turns, add_generation_prompt)
             if traced == plain:
                 return traced if isinstance(traced, TracedStr) else TracedStr.from_template(traced)
         raise DataError(

@@ -49,6 +49,12 @@ def special_tokens(tokenizer: Any) -> SpecialTokens:
     )
 
 
+def turn_tokens(facts: TemplateFacts, tokens: SpecialTokens) -> set[str]:
+    """The added tokens that open an answer and end it; not all tokenizers call them special."""
+    opening = tokens.added.search(facts.generation_prompt)
+    return {*([opening.group()] if opening else []), *([facts.turn_end] if facts.turn_end else [])}
+
+
 def find_facts(template: ChatTemplate, tokens: SpecialTokens) -> TemplateFacts:
     """Probe the template.
 

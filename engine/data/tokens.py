@@ -1,16 +1,19 @@
-"""Traced text to token ids, where only the template can write special tokens.
+"""Traced text to token ids, where only the template can write control tokens.
 
-A text whose data holds nothing that looks like an added token is encoded as it is, so its ids are the tokenizer's
-own. Otherwise each added token that the template wrote is replaced by one private-use character, and a twin of the
-tokenizer that knows these characters as its only added tokens encodes the text: what the data typed stays text.
+Control tokens are the tokenizer's special tokens and those that open and end a turn. Other added tokens (think and
+tool-call tags in many models) are vocabulary that an answer may use, and stay so.
+A text whose data holds nothing that looks like a control token is encoded as it is, so its ids are the tokenizer's
+own. Otherwise each control token that the template wrote is replaced by one private-use character, and a twin of the
+tokenizer that knows these characters in place of its control tokens encodes the text: what the data typed stays text.
 """
 
 from __future__ import annotations
 
+import copy
 import json
 import re
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -32,7 +35,7 @@ class SpecialTextError(ValueError):
 class EncodedText:
     """Token ids and where each token's first byte stands in the text.
 
-    `special_texts`: what the data wrote that looks like an added token and was kept as plain text.
+    `special_texts`: what the data wrote that looks like a control token and was kept as plain text.
     """
 
     ids: list[int]
@@ -43,19 +46,28 @@ class EncodedText:
 class TextEncoder:
     """Encodes rendered chats with a fast tokenizer; adds no token of its own.
 
+    `turn_tokens` are control tokens even where the tokenizer does not call them special.
+
     Raises:
         DataError: the tokenizer has no fast (Rust) version.
     """
 
-    def __init__(self, tokenizer: Any) -> None:
+    def __init__(self, tokenizer: Any, turn_tokens: Collection[str] = ()) -> None:
         backend = getattr(tokenizer, "backend_tokenizer", None)
         if not isinstance(backend, Tokenizer):
             raise DataError("The model's tokenizer has no fast version (tokenizer.json), which the loss mask needs.")
-        self._spec = json.loads(backend.to_str())
+        self._backend = copy.deepcopy(backend)
         # Post-processors add tokens or trim offsets; neither is wanted here.
-        self._spec |= {"post_processor": None, "truncation": None, "padding": None}
-        self._backend = Tokenizer.from_str(json.dumps(self._spec))
-        self._added = {token_id: token.content for token_id, token in backend.get_added_tokens_decoder().items()}
+        self._backend.post_processor = None
+        self._backend.no_truncation()
+        self._backend.no_padding()
+        added = backend.get_added_tokens_decoder()
+        self._ids = {token.content: token_id for token_id, token in added.items()}
+        self._control = {
+            token_id: token.content
+            for token_id, token in added.items()
+            if token.special or token.content in turn_tokens
+        }
 
     def encode(self, texts: Sequence[TracedStr]) -> list[EncodedText | SpecialTextError]:
         """One result a text, in order."""
@@ -74,13 +86,13 @@ class TextEncoder:
             return error
 
     def _written_by_data(self, text: TracedStr, ids: list[int], offsets: list[tuple[int, int]]) -> tuple[str, ...]:
-        """Added tokens that the tokenizer found in places where the data has a part in them."""
-        added = [number for number, token_id in enumerate(ids) if token_id in self._added]
-        pieces = data_pieces(text) if added else []
+        """Control tokens that the tokenizer found in places where the data has a part in them."""
+        control = [number for number, token_id in enumerate(ids) if token_id in self._control]
+        pieces = data_pieces(text) if control else []
         starts = [piece.start for piece in pieces]
         written: list[str] = []
-        for number in added:
-            start, stop = self._core(text, self._added[ids[number]], offsets[number])
+        for number in control:
+            start, stop = self._core(text, self._control[ids[number]], offsets[number])
             piece = bisect_right(starts, stop - 1) - 1
             if piece >= 0 and pieces[piece].stop > start:
                 written.append(str.__getitem__(text, slice(start, stop)))
@@ -96,9 +108,9 @@ class TextEncoder:
         encoding = self._twin.encode(private, add_special_tokens=False)
         ids = [self._original_ids.get(token_id, token_id) for token_id in encoding.ids]
         for given, token_id in zip(encoding.ids, ids, strict=True):
-            if given not in self._original_ids and token_id in self._added:
+            if given not in self._original_ids and token_id in self._control:
                 raise SpecialTextError(
-                    f"the tokenizer makes the special token {self._added[token_id]!r} even of plain text"
+                    f"the tokenizer makes the special token {self._control[token_id]!r} even of plain text"
                 )
         return EncodedText(ids, [positions[start] for start, _ in encoding.offsets], special_texts)
 
@@ -123,30 +135,28 @@ class TextEncoder:
 
     @cached_property
     def _private(self) -> dict[str, str]:
-        contents = sorted(self._added.values())
+        contents = sorted(self._control.values())
         return {content: chr(_FIRST_PRIVATE + number) for number, content in enumerate(contents)}
 
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
-        longest_first = sorted(self._added.values(), key=len, reverse=True)
+        longest_first = sorted(self._control.values(), key=len, reverse=True)
         return re.compile("|".join(map(re.escape, longest_first)) or "(?!)")
 
     @cached_property
     def _twin(self) -> Tokenizer:
-        """The tokenizer with private-use characters in place of its added tokens."""
-        added = [{**token, "content": self._private[token["content"]]} for token in self._spec["added_tokens"]]
-        twin = Tokenizer.from_str(json.dumps({**self._spec, "added_tokens": []}))
-        for token in added:
-            twin.add_tokens([_added_token(token)])
+        """The tokenizer with private-use characters in place of its control tokens."""
+        spec = json.loads(self._backend.to_str())
+        twin = Tokenizer.from_str(json.dumps({**spec, "added_tokens": []}))
+        for token in spec["added_tokens"]:
+            flags = {key: token[key] for key in ("single_word", "lstrip", "rstrip", "normalized")}
+            twin.add_tokens([AddedToken(self._in_twin(token["content"]), **flags)])
         return twin
 
     @cached_property
     def _original_ids(self) -> dict[int | None, int]:
-        """From the twin's added ids to the tokenizer's."""
-        return {self._twin.token_to_id(self._private[text]): token_id for token_id, text in self._added.items()}
+        """From the ids of the twin's added tokens to the tokenizer's."""
+        return {self._twin.token_to_id(self._in_twin(text)): token_id for text, token_id in self._ids.items()}
 
-
-def _added_token(spec: dict[str, Any]) -> Any:
-
-    flags = {key: spec[key] for key in ("single_word", "lstrip", "rstrip", "normalized")}
-    return AddedToken(spec["content"], **flags)
+    def _in_twin(self, content: str) -> str:
+        return self._private.get(content, content)

@@ -217,7 +217,15 @@ def concat(pieces: Iterable[str]) -> str:
     text = "".join(pieces)
     if not any(isinstance(piece, TracedStr) for piece in pieces):
         return text
-    return TracedStr.build(text, _joined_runs(run for piece in pieces for run in runs_of(piece)))
+    joined: list[Run] = []
+    for piece in pieces:
+        runs = runs_of(piece)
+        if joined and runs and _follows(joined[-1], runs[0]):
+            last = joined.pop()
+            joined.append(Run(last.length + runs[0].length, last.origin, last.position))
+            runs = runs[1:]
+        joined += runs
+    return TracedStr.build(text, joined)
 
 
 def runs_of(text: str) -> tuple[Run, ...]:
@@ -229,16 +237,6 @@ def runs_of(text: str) -> tuple[Run, ...]:
 
 def _traced(text: str) -> TracedStr:
     return text if isinstance(text, TracedStr) else TracedStr.from_template(text)
-
-
-def _joined_runs(runs: Iterable[Run]) -> list[Run]:
-    joined: list[Run] = []
-    for run in runs:
-        if joined and _follows(joined[-1], run):
-            joined[-1] = Run(joined[-1].length + run.length, run.origin, joined[-1].position)
-        else:
-            joined.append(run)
-    return joined
 
 
 def _follows(first: Run, second: Run) -> bool:
