@@ -9,13 +9,17 @@ class UserError(ValueError):
     """A reason to stop that lies in the user's files, model, machine or settings.
 
     The message is one clear sentence: the place, what was found, what is allowed, what to do. `advice` holds config
-    keys to try, `code` names the kind for alerts.
+    keys to try, `code` names the kind for alerts, and `has_alert` says that one has
+    told of it already.
     """
 
     code = "RUN_FAILED"
 
-    def __init__(self, message: str, advice: tuple[Advice, ...] = (), code: str | None = None) -> None:
+    def __init__(
+        self, message: str, advice: tuple[Advice, ...] = (), code: str | None = None, has_alert: bool = False
+    ) -> None:
         super().__init__(message)
         self.advice = advice
+        self.has_alert = has_alert
         if code is not None:
             self.code = code

@@ -47,7 +47,7 @@ class StepClock:
         """What happened since the start or the last lap was `part`; parts of the same name add up."""
         now = time.perf_counter()
         if self._on_gpu:
-            event = torch.cuda.Event(enable_timing=True)
+            event = torch.cuda.Event(enable_timing=True)  # type: ignore[no-untyped-call]
             event.record()
             if part in _DEVICE_PARTS and self._last_event is not None:
                 self._device_laps.append((part, self._last_event, event))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 import traceback
@@ -15,7 +16,7 @@ from engine.events import Alert, End, EventWriter
 from engine.rundir import register_run, this_process, write_run_info
 from engine.session.console import copied_to
 from engine.session.control import ControlInbox
-from engine.session.failures import FAILED, INTERRUPTED, Failure, explain
+from engine.session.failures import FAILED, INTERRUPTED, Failure, Whereabouts, explain
 from engine.session.open import Opened, git_revision, open_run, versions
 from engine.session.session import Session
 from engine.session.stop import StopNow, StopSwitch
@@ -47,9 +48,9 @@ def _ended(session: Session, loaded: Loaded, opened: Opened, command: str) -> En
     last_step = session.where
     try:
         _introduce(session, loaded, opened)
-        from engine.train import train  # torch is imported after the run's folder tells that something is going on
+        from engine.assemble import assemble  # brings torch, after the run's folder tells that something is going on
 
-        return train(loaded, session, opened, command)
+        return assemble(loaded, session, opened, command).run()
     except StopNow:
         return End(status="stopped", reason=f"{session.stop.reason} before the first step", exit_code=0, last_step=0)
     except KeyboardInterrupt:
@@ -80,21 +81,24 @@ def _introduce(session: Session, loaded: Loaded, opened: Opened) -> None:
 
 def _report(session: Session, failure: Failure, error: BaseException) -> None:
     session.console.log_only("".join(traceback.format_exception(error)))
-    session.emit(
-        Alert(
-            id=f"end-{failure.code.lower()}",
-            state="open",
-            code=failure.code,
-            severity="critical",
-            meaning=failure.reason,
-            step=session.where.step or None,
-            advice=failure.advice,
-            rows=session.where.rows,
-        )
-    )
+    if not failure.has_alert:
+        session.emit(_alert(failure, session.where))
     for advice in failure.advice:
         session.say(f"try {advice.key}: {_as_yaml(advice.value)}" + (f" ({advice.why})" if advice.why else ""))
 
 
+def _alert(failure: Failure, where: Whereabouts) -> Alert:
+    return Alert(
+        id=f"end-{failure.code.lower()}",
+        state="open",
+        code=failure.code,
+        severity="critical",
+        meaning=failure.reason,
+        step=where.step or None,
+        advice=failure.advice,
+        rows=where.rows,
+    )
+
+
 def _as_yaml(value: object) -> str:
-    return {True: "true", False: "false", None: "null"}.get(value, str(value)) if not isinstance(value, str) else value
+    return value if isinstance(value, str) else json.dumps(value)

@@ -25,8 +25,8 @@ class Failure:
     reason: str
     exit_code: int
     advice: tuple[Advice, ...] = ()
-    expected: bool = True
-    """False for an error in the engine itself, whose traceback is worth reading."""
+    has_alert: bool = False
+    """True when an alert has told of it already."""
 
 
 @dataclass(slots=True)
@@ -42,7 +42,9 @@ class Whereabouts:
 def explain(error: BaseException, config: Config, where: Whereabouts) -> Failure:
     """The failure that `error` means to the user of this config."""
     if isinstance(error, UserError):
-        return Failure(error.code, str(error), FAILED, error.advice)
+        return Failure(
+            error.code, str(error), DISK_FULL if error.code == "DISK_FULL" else FAILED, error.advice, error.has_alert
+        )
     if isinstance(error, ConfigError):
         return Failure("BAD_CONFIG", str(error), BAD_CONFIG)
     if is_out_of_memory(error):
@@ -51,7 +53,7 @@ def explain(error: BaseException, config: Config, where: Whereabouts) -> Failure
         reason = f"The disk is full: {error.filename or error}. Free space on it, then resume the run."
         return Failure("DISK_FULL", reason, DISK_FULL, (Advice(key="train.resume_from", value="auto"),))
     reason = f"Unexpected {type(error).__name__}: {str(error).strip() or 'no message'} (traceback in console.log)"
-    return Failure("UNEXPECTED_ERROR", reason, FAILED, expected=False)
+    return Failure("UNEXPECTED_ERROR", reason, FAILED)
 
 
 def is_out_of_memory(error: BaseException) -> bool:

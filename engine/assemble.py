@@ -1,0 +1,200 @@
+"""Builds the trainer of a config: tokenizer, data, model, optimizer, and the place to continue from."""
+
+from __future__ import annotations
+
+import math
+import random
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from engine.checkpoint import CheckpointStore
+from engine.checkpoint.trainer_state import load_progress, restore_optimizer_and_random_state
+from engine.config import Config, Loaded, check_schedule, check_updates
+from engine.data import EpochSampler, PreparedData, Report, Severity, prepare
+from engine.errors import UserError
+from engine.events import Audit, AuditFlag, ModelInfo, Resume, Start
+from engine.health import TrainingHealth
+from engine.memory.live import MemoryMeter
+from engine.model.head import loss_head
+from engine.model.hub import is_local, local_folder
+from engine.model.load import check_vocabulary, load_model, load_tokenizer, pick_device
+from engine.optim.build import build_optimizer
+from engine.optim.schedules import warmup_steps
+from engine.rundir import read_run_info, write_run_info
+from engine.saver import Saver
+from engine.session.open import Opened
+from engine.session.session import Session
+from engine.stepclock import StepClock
+from engine.train import Trainer
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+AUDIT_COUNTS = (
+    "rows_read",
+    "rows_kept",
+    "rows_dropped",
+    "rows_bad",
+    "rows_truncated",
+    "rows_without_end",
+    "train_rows",
+    "eval_rows",
+    "tokens",
+    "loss_tokens",
+    "longest",
+)
+
+
+def assemble(loaded: Loaded, session: Session, opened: Opened, command: str) -> Trainer:
+    """The trainer, ready for its first step or put back to where its checkpoint was taken. Raises UserError."""
+    config = loaded.config
+    device = pick_device()
+    folder = _model_folder(config, session)
+    tokenizer = load_tokenizer(folder, config.model)
+    data = _prepare_data(config, session, tokenizer)
+    session.phase("loading model")
+    _seed(config.train.seed)
+    model = _load_weights(config, folder, device, opened.checkpoint)
+    check_vocabulary(model, tokenizer)
+    optimizer = build_optimizer(model.named_parameters(), config.train)
+    train = config.train
+    sampler = EpochSampler(
+        len(data.train), train.per_device_batch_size * train.gradient_accumulation_steps, config.data.seed
+    )
+    total_steps = train.max_steps or max(1, math.ceil(train.epochs * sampler.steps_per_epoch))
+    _check_with_all_known(config, session, model, total_steps)
+    store = CheckpointStore(session.run, train.keep_checkpoints)
+    store.discard_leftovers()
+    trainer = Trainer(
+        config=config,
+        session=session,
+        device=device,
+        head=loss_head(model, config.memory.chunked_loss, config.memory.loss_chunk_tokens),
+        data=data,
+        sampler=sampler,
+        optimizer=optimizer,
+        saver=Saver(session, store, model, tokenizer, optimizer),
+        health=TrainingHealth(config, warmup_steps(train, total_steps)),
+        clock=StepClock(device),
+        meter=MemoryMeter(model, optimizer, device),
+        total_steps=total_steps,
+        pad_id=_pad_id(tokenizer),
+    )
+    session.emit(_start_event(loaded, session, model, device, total_steps, command))
+    _say_what_is_trained(session, model, device, data, total_steps)
+    if opened.checkpoint is not None:
+        _go_on_from(trainer, opened.checkpoint)
+    return trainer
+
+
+def _model_folder(config: Config, session: Session) -> Path:
+    name = config.model.name_or_path
+    if not is_local(name):
+        session.phase("downloading")
+    return local_folder(
+        name, config.model.trust_remote_code, lambda done, total: session.progress("downloading", done, total, "bytes")
+    )
+
+
+def _prepare_data(config: Config, session: Session, tokenizer: PreTrainedTokenizerBase) -> PreparedData:
+    session.phase("tokenizing")
+    data = prepare(config.data, tokenizer, lambda done, total: session.progress("tokenizing", done, total, "rows"))
+    session.emit(audit_event(data.report))
+    for flag in data.report.flags:
+        if flag.severity != Severity.INFO:
+            session.say(f"{flag.severity}: {flag.code} ({flag.count}): {flag.message}")
+    info = read_run_info(session.run)
+    if info is not None:
+        write_run_info(session.run, replace(info, data_hashes=dict(data.report.data_hashes)))
+    return data
+
+
+def audit_event(report: Report) -> Audit:
+    """What the data room found, as an event."""
+    flags = tuple(
+        AuditFlag(
+            code=flag.code,
+            severity=flag.severity.value,
+            count=flag.count,
+            message=flag.message,
+            first_rows=flag.rows,
+        )
+        for flag in report.flags
+    )
+    counts = {name: getattr(report, name) for name in AUDIT_COUNTS}
+    return Audit(flags=flags, counts=counts)
+
+
+def _seed(seed: int) -> None:
+    random.seed(seed)
+    torch.manual_seed(seed)
+
+
+def _load_weights(config: Config, folder: Path, device: torch.device, checkpoint: Path | None) -> PreTrainedModel:
+    if checkpoint is None:
+        return load_model(folder, config.model, device)
+    return load_model(checkpoint, config.model.model_copy(update={"init": "pretrained"}), device)
+
+
+def _check_with_all_known(config: Config, session: Session, model: PreTrainedModel, total_steps: int) -> None:
+    """Say or refuse what only the number of steps and the type of the weights tell."""
+    problem = check_schedule(config.train, total_steps)
+    if problem is not None:
+        raise UserError(str(problem))
+    for note in check_updates(config.train, str(model.dtype).removeprefix("torch.")):
+        session.say(f"note: {note}")
+
+
+def _pad_id(tokenizer: PreTrainedTokenizerBase) -> int:
+    """Any id will do: padding stands on the right, where no token looks and no loss is."""
+    return next((i for i in (tokenizer.pad_token_id, tokenizer.eos_token_id) if isinstance(i, int)), 0)
+
+
+def _start_event(
+    loaded: Loaded, session: Session, model: PreTrainedModel, device: torch.device, total_steps: int, command: str
+) -> Start:
+    params, trainable = _weights(model)
+    gpus = (torch.cuda.get_device_name(device),) if device.type == "cuda" else ()
+    return Start(
+        run=session.run.id,
+        command=command,
+        config=loaded.name,
+        model=ModelInfo(name=loaded.config.model.name_or_path, params=params, trainable=trainable),
+        device=str(device),
+        gpus=gpus,
+        total_steps=total_steps,
+    )
+
+
+def _weights(model: PreTrainedModel) -> tuple[int, int]:
+    """All weights and the trained ones; tied ones count once."""
+    parameters = list(model.parameters())
+    return sum(p.numel() for p in parameters), sum(p.numel() for p in parameters if p.requires_grad)
+
+
+def _say_what_is_trained(
+    session: Session, model: PreTrainedModel, device: torch.device, data: PreparedData, total_steps: int
+) -> None:
+    params, trainable = _weights(model)
+    where = torch.cuda.get_device_name(device) if device.type == "cuda" else "the CPU"
+    session.say(
+        f"{type(model).__name__}: {trainable:,} of {params:,} weights in {str(model.dtype).removeprefix('torch.')} "
+        f"on {where}; {len(data.train):,} chats to train on, {len(data.eval):,} to evaluate on; {total_steps:,} steps"
+    )
+
+
+def _go_on_from(trainer: Trainer, checkpoint: Path) -> None:
+    state: dict[str, Any] = load_progress(checkpoint)
+    trainer.load_state(state)
+    restore_optimizer_and_random_state(checkpoint, trainer.optimizer)
+    step = trainer.progress.step
+    session = trainer.session
+    inside = checkpoint.is_relative_to(session.run.path)
+    shown = str(checkpoint.relative_to(session.run.path)) if inside else str(checkpoint)
+    session.where.last_checkpoint = shown
+    session.where.step = step
+    session.emit(Resume(from_step=step, checkpoint=shown))
+    session.say(f"continues after step {step} from {checkpoint}")

@@ -1,0 +1,122 @@
+"""Saving during a run: what may be saved, what is told of it, and that a failed save never ends the training."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from engine.checkpoint import CheckpointStore, NotEnoughSpaceError, first_not_finite, saved_bytes
+from engine.checkpoint.trainer_state import save_trainer_state
+from engine.errors import UserError
+from engine.events import Alert, Checkpoint
+from engine.events.types import AlertState, CheckpointKind
+from engine.session.session import Session
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+State = dict[str, Any]
+"""What a resumed run needs besides weights, optimizer and random generators; JSON."""
+
+
+class NotFiniteWeightsError(UserError):
+    """The weights hold NaN or infinity and are not worth keeping."""
+
+    code = "WEIGHTS_NOT_FINITE"
+
+
+@dataclass
+class Saver:
+    """Writes checkpoints of the model in training. One of weights that are not finite is never written."""
+
+    session: Session
+    store: CheckpointStore
+    model: PreTrainedModel
+    tokenizer: PreTrainedTokenizerBase
+    optimizer: torch.optim.Optimizer
+    saved_step: int | None = None
+    _disk_full: Alert | None = None
+
+    def save(self, step: int, state: State, kind: CheckpointKind = "step") -> bool:
+        """Save `checkpoints/step-N`. A full disk or bad weights become an alert and False; training goes on."""
+        if self.saved_step == step:
+            return True
+        try:
+            self._save(step, kind, lambda write, size: self.store.save(step, write, size), state)
+        except NotEnoughSpaceError as error:
+            self._tell_of_full_disk(step, str(error))
+            return False
+        except NotFiniteWeightsError as error:
+            self.session.say(str(error))
+            return False
+        return True
+
+    def save_best(self, step: int, state: State) -> None:
+        """Save this step and let `checkpoints/best` point to it."""
+        if self.save(step, state, kind="best"):
+            self.store.mark_best(step)
+
+    def save_final(self, step: int, state: State) -> Path:
+        """Save `final`. Raises UserError when that is not possible: there is no later save to wait for."""
+        return self._save(step, "final", self.store.save_final, state)
+
+    def _save(
+        self,
+        step: int,
+        kind: CheckpointKind,
+        store: Callable[[Callable[[Path], None], int], Path],
+        state: State,
+    ) -> Path:
+        self.session.phase("saving")
+        begin = time.perf_counter()
+        self._refuse_not_finite(step)
+        path = store(lambda folder: self._write(folder, state), saved_bytes(self.model, self.optimizer))
+        self.saved_step = step
+        relative = str(path.relative_to(self.session.run.path))
+        self.session.where.last_checkpoint = relative
+        self._tell_of_space(step)
+        self.session.emit(
+            Checkpoint(
+                step=step,
+                path=relative,
+                seconds=time.perf_counter() - begin,
+                bytes=sum(file.stat().st_size for file in path.rglob("*") if file.is_file()),
+                checkpoint_kind=kind,
+            )
+        )
+        return path
+
+    def _write(self, folder: Path, state: State) -> None:
+        self.model.save_pretrained(folder)
+        self.tokenizer.save_pretrained(folder)
+        save_trainer_state(folder, state, self.optimizer)
+
+    def _refuse_not_finite(self, step: int) -> None:
+        name = first_not_finite(self.model)
+        if name is not None:
+            reason = (
+                f"The weights of step {step} are not saved: {name} holds NaN or infinity; earlier checkpoints are "
+                f"untouched, the last good one is {self.session.where.last_checkpoint or 'none'}."
+            )
+            self.session.emit(_critical("weights-not-finite", NotFiniteWeightsError.code, step, reason))
+            raise NotFiniteWeightsError(reason, has_alert=True)
+
+    def _tell_of_full_disk(self, step: int, reason: str) -> None:
+        state: AlertState = "open" if self._disk_full is None else "update"
+        self._disk_full = replace(_critical("disk-full", NotEnoughSpaceError.code, step, reason), state=state)
+        self.session.emit(self._disk_full)
+        self.session.say(reason)
+
+    def _tell_of_space(self, step: int) -> None:
+        if self._disk_full is not None:
+            self.session.emit(replace(self._disk_full, state="closed", step=step))
+            self._disk_full = None
+
+
+def _critical(identity: str, code: str, step: int, meaning: str) -> Alert:
+    return Alert(id=identity, state="open", code=code, severity="critical", step=step, meaning=meaning)

@@ -1,0 +1,320 @@
+"""The training loop, from the first step to the last."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from engine.config import Config
+from engine.data import EpochSampler, PreparedData
+from engine.data.batches import Batch, collate
+from engine.errors import UserError
+from engine.evaluate import evaluate
+from engine.events import Ack, End, Eval, Step
+from engine.events.console import format_skipped, format_step
+from engine.health import Judgement, TrainingHealth
+from engine.memory.live import MemoryMeter
+from engine.model.head import LossHead
+from engine.optim.build import set_learning_rate
+from engine.optim.clipping import GradientNorm, clip_scale, measure_gradient_norm, scale_gradients
+from engine.optim.schedules import learning_rate
+from engine.saver import Saver
+from engine.session.control import Command
+from engine.session.session import Session
+from engine.spike_record import write_spike_record
+from engine.stepclock import StepClock
+
+PAUSE_POLL_SECONDS = 0.2
+SKIPPED = "SKIPPED_IN_A_ROW"
+
+
+@dataclass
+class Progress:
+    """How far training is; saved with every checkpoint."""
+
+    step: int = 0
+    tokens: int = 0
+    best_eval: float | None = None
+    best_step: int | None = None
+
+
+@dataclass
+class Trainer:
+    """Everything a step needs; `engine.assemble` builds it."""
+
+    config: Config
+    session: Session
+    device: torch.device
+    head: LossHead
+    data: PreparedData
+    sampler: EpochSampler
+    optimizer: torch.optim.Optimizer
+    saver: Saver
+    health: TrainingHealth
+    clock: StepClock
+    meter: MemoryMeter
+    total_steps: int
+    pad_id: int
+    progress: Progress = field(default_factory=Progress)
+
+    def run(self) -> End:
+        """Train until the last step or until somebody asks to stop. Raises UserError when training cannot go on."""
+        stop = self.session.stop
+        with stop.finishing_steps():
+            if self.progress.step == 0:
+                self.evaluate()
+            self.go_on_training()
+            while self.progress.step < self.total_steps and stop.reason is None:
+                step = self.train_step()
+                eval_loss = self.evaluate() if self.is_due(self.config.data.eval_every) else None
+                self.print_step(step, eval_loss)
+                if self.is_due(self.config.train.save_steps):
+                    self.save()
+                self.obey_commands()
+            return self.finish() if self.progress.step >= self.total_steps else self.stop()
+
+    def train_step(self) -> Step:
+        """One optimizer step: all micro-batches forward and backward, the verdict, the update or none."""
+        self.clock.start()
+        batches, epoch = self.next_batches()
+        self.clock.lap("data")
+        loss = self.forward_and_backward(batches)
+        norm = measure_gradient_norm(self.trained_parameters())
+        step = self.progress.step + 1
+        rate = learning_rate(self.config.train, step, self.total_steps)
+        judgement = self.health.judge(
+            step,
+            loss,
+            norm.norm,
+            learning_rate=rate,
+            rows=_rows(batches),
+            non_finite_parameter=norm.non_finite,
+        )
+        scale = None if judgement.skip else self.update(norm, rate)
+        self.optimizer.zero_grad(set_to_none=True)
+        self.clock.lap("optimizer")
+        self.progress.step = step
+        self.progress.tokens += sum(batch.real_tokens for batch in batches)
+        event = self.step_event(epoch, batches, loss, norm, rate, scale)
+        self.session.emit(event)
+        self.act_on(judgement, event, batches)
+        return event
+
+    def act_on(self, judgement: Judgement, event: Step, batches: Sequence[Batch]) -> None:
+        """Tell the alerts, keep the batch behind a spike, and raise UserError when the run does not recover."""
+        for alert in judgement.alerts:
+            self.session.emit(alert)
+        if judgement.verdict is None:
+            self.session.say(f"step={event.step} skipped: no token of its {len(event.rows)} rows has loss")
+        elif judgement.skip:
+            self.session.say(format_skipped(event, judgement.verdict.baseline))
+            write_spike_record(self.session, event, batches, self.head)
+            self.clock.resume()
+        if judgement.stop is not None:
+            last_good = self.session.where.last_checkpoint or "none was saved yet"
+            raise UserError(f"{judgement.stop}. Last good checkpoint: {last_good}.", code=SKIPPED, has_alert=True)
+
+    def next_batches(self) -> tuple[list[Batch], float]:
+        """The micro-batches of the next step, and how many epochs will be done after it."""
+        indices, epoch = self.sampler.next_batch()
+        size = self.config.train.per_device_batch_size
+        samples = [self.data.train[index] for index in indices]
+        batches = [collate(samples[begin : begin + size], self.pad_id) for begin in range(0, len(samples), size)]
+        where = self.session.where
+        where.step, where.rows = self.progress.step + 1, _rows(batches)
+        where.longest_row = max(len(sample.input_ids) for sample in samples)
+        return batches, epoch
+
+    def forward_and_backward(self, batches: Sequence[Batch]) -> float | None:
+        """Leave the gradients of the mean loss over all loss tokens of the step; None when there is no such token.
+
+        The divisor is the count of the whole step, so neither the split into micro-batches nor their lengths weigh.
+        """
+        loss_tokens = sum(batch.loss_tokens for batch in batches)
+        if loss_tokens == 0:
+            return None
+        summed = torch.zeros((), dtype=torch.float64, device=self.device)
+        for batch in batches:
+            loss = self.head.summed_loss(batch.input_ids.to(self.device), batch.labels.to(self.device))
+            self.clock.lap("forward")
+            (loss / loss_tokens).backward()  # type: ignore[no-untyped-call]
+            self.clock.lap("backward")
+            summed += loss.detach().double()
+        return float(summed) / loss_tokens
+
+    def update(self, norm: GradientNorm, rate: float) -> float:
+        """Clip and take the optimizer's step; return the factor of clipping."""
+        scale = clip_scale(norm, self.config.train.max_grad_norm)
+        scale_gradients((parameter for _, parameter in self.trained_parameters()), scale)
+        set_learning_rate(self.optimizer, rate)
+        self.optimizer.step()
+        return scale
+
+    def trained_parameters(self) -> Iterator[tuple[str, Tensor]]:
+        """The model's weights that take gradients, with their names."""
+        return ((name, parameter) for name, parameter in self.head.model.named_parameters() if parameter.requires_grad)
+
+    def step_event(
+        self,
+        epoch: float,
+        batches: Sequence[Batch],
+        loss: float | None,
+        norm: GradientNorm,
+        rate: float,
+        scale: float | None,
+    ) -> Step:
+        """What there is to tell of the step; `scale` is None when its update was not taken."""
+        seconds, parts = self.clock.finish()
+        tokens = sum(batch.real_tokens for batch in batches)
+        return Step(
+            step=self.progress.step,
+            epoch=epoch,
+            loss=loss,
+            ce_loss=loss,
+            lr=rate,
+            grad_norm=None if loss is None else norm.norm,
+            clip_scale=scale,
+            dt=seconds,
+            time=parts,
+            tokens=tokens,
+            slots=sum(batch.slots for batch in batches),
+            loss_tokens=sum(batch.loss_tokens for batch in batches),
+            tok_s=tokens / seconds,
+            mem=self.meter.read(),
+            skipped=scale is None,
+            rows=_rows(batches),
+        )
+
+    def evaluate(self) -> float | None:
+        """The loss on the evaluation data; None without such data or when a stop came in between."""
+        if not self.data.eval:
+            return None
+        self.session.phase("evaluating")
+        found = evaluate(
+            self.head,
+            self.data.eval,
+            self.config.train.per_device_batch_size,
+            self.pad_id,
+            progress=lambda done, total: self.session.progress("evaluating", done, total, "rows"),
+            interrupted=lambda: self.session.stop.reason is not None,
+        )
+        if found is not None:
+            self.record_evaluation(*found)
+        self.go_on_training()
+        return None if found is None else found[0]
+
+    def record_evaluation(self, loss: float, tokens: int) -> None:
+        """Tell the result, and save weights that are better than all before; those of the start are no news."""
+        step, best_so_far = self.progress.step, self.progress.best_eval
+        is_best = best_so_far is None or loss < best_so_far
+        self.session.emit(Eval(step=step, loss=loss, tokens=tokens, best=is_best))
+        if is_best:
+            self.progress.best_eval, self.progress.best_step = loss, step
+            if step > 0:
+                self.saver.save_best(step, self.state())
+
+    def save(self) -> None:
+        """Save a checkpoint of this step."""
+        self.saver.save(self.progress.step, self.state())
+        self.go_on_training()
+
+    def state(self) -> dict[str, Any]:
+        """What a resumed run needs besides weights, optimizer and random generators, as JSON."""
+        return {
+            "progress": asdict(self.progress),
+            "sampler": self.sampler.state_dict(),
+            "health": self.health.state_dict(),
+        }
+
+    def load_state(self, state: dict[str, Any]) -> None:
+        """Go on where `state()` was taken."""
+        self.progress = Progress(**state["progress"])
+        self.sampler.load_state_dict(state["sampler"])
+        self.health.load_state_dict(state["health"])
+        self.saver.saved_step = self.progress.step
+
+    def obey_commands(self) -> None:
+        """Do what people have asked for since the last step."""
+        for command in self.session.inbox.poll():
+            ok, message = self.obey(command)
+            self.session.emit(Ack(id=command.id, ok=ok, message=message))
+
+    def obey(self, command: Command) -> tuple[bool, str]:
+        """Whether the command could be done, and what came of it."""
+        step = self.progress.step
+        match command.cmd:
+            case _ if command.problem:
+                return False, command.problem
+            case "stop":
+                self.session.stop.request(f"asked to stop by {command.by or 'a command'}")
+                return True, f"stops after step {step} with a checkpoint"
+            case "checkpoint":
+                self.save()
+                saved = self.saver.saved_step == step
+                return saved, f"saved step {step}" if saved else "not saved, see the alerts"
+            case "evaluate":
+                loss = self.evaluate()
+                return loss is not None, f"loss {loss:.4g}" if loss is not None else "there is no evaluation data"
+            case "pause":
+                self.pause()
+                return True, f"paused after step {step}, now going on"
+            case "resume":
+                return True, "the run is not paused"
+        return False, f"{command.cmd} is not available; possible are stop, checkpoint, evaluate, pause, resume"
+
+    def pause(self) -> None:
+        """Wait until somebody says resume or stop."""
+        self.session.phase("paused")
+        while self.session.stop.reason is None:
+            time.sleep(PAUSE_POLL_SECONDS)
+            for command in self.session.inbox.poll():
+                ok, message = (True, "goes on") if command.cmd in ("resume", "stop") else (False, "the run is paused")
+                self.session.emit(Ack(id=command.id, ok=ok, message=message))
+                if command.cmd == "stop":
+                    self.session.stop.request(f"asked to stop by {command.by or 'a command'}")
+                if ok:
+                    return self.go_on_training()
+        return self.go_on_training()
+
+    def go_on_training(self) -> None:
+        """Evaluation, saving and pauses are no part of a step's time."""
+        self.session.phase("training")
+        self.clock.resume()
+
+    def finish(self) -> End:
+        """The last step is done: evaluate unless that has just happened, and save the result."""
+        step = self.progress.step
+        if not self.is_due(self.config.data.eval_every):
+            self.evaluate()
+        path = self.saver.save_final(step, self.state())
+        reason = f"all {step} steps are done; the model is in {path}"
+        return End(status="finished", reason=reason, exit_code=0, last_step=step)
+
+    def stop(self) -> End:
+        """Somebody asked to stop: save this step."""
+        step, asked = self.progress.step, self.session.stop.reason
+        if step == 0 or self.saver.save(step, self.state()):
+            saved = f"saved as {self.session.where.last_checkpoint}" if step else "nothing to save yet"
+            reason, exit_code = f"{asked} after step {step}, {saved}", 0
+        else:
+            reason, exit_code = f"{asked} after step {step}, which could not be saved: see the alerts", 4
+        return End(status="stopped", reason=reason, exit_code=exit_code, last_step=step)
+
+    def is_due(self, every: int | None) -> bool:
+        """True at each `every`-th step."""
+        return every is not None and self.progress.step % every == 0
+
+    def print_step(self, step: Step, eval_loss: float | None) -> None:
+        """One line in each `logging_steps`, at the first and last step, and with every evaluation."""
+        is_border = step.step in (1, self.total_steps)
+        if not step.skipped and (is_border or eval_loss is not None or self.is_due(self.config.train.logging_steps)):
+            self.session.say(format_step(step, eval_loss))
+
+
+def _rows(batches: Sequence[Batch]) -> tuple[int, ...]:
+    return tuple(row for batch in batches for row in batch.rows)
