@@ -43,7 +43,9 @@ def rendering_flags(rendered: Rendered, facts: TemplateFacts) -> Iterator[RowFla
     """Findings about the rendered text."""
     conversation = rendered.conversation
     if facts.turn_end is None and any(turn.is_answer for turn in conversation.turns):
-        message = "the template has no token that ends an answer; the token that opens the next turn counts as the end"
+        message = (
+            "the template has no token that ends an answer; a special token that opens the next turn counts as the end"
+        )
         yield _flag(conversation, "NO_TURN_END_TOKEN", Severity.WARNING, message)
     if facts.added_system_prompt.strip() and not any(turn.role == "system" for turn in conversation.turns):
         message = f"the template adds a system prompt that is not in the data: {facts.added_system_prompt[:80]!r}"

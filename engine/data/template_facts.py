@@ -18,11 +18,12 @@ from engine.data.traced import TracedStr
 
 @dataclass(frozen=True, slots=True)
 class TemplateFacts:
-    """`generation_prompt` is the header that inference supplies before an answer.
+    """What holds for every chat.
 
-    `turn_end` closes an answer that ends the chat; None where nothing does. `added_system_prompt` is what the
-    template says in the system's name when the data has no system turn. `is_prefix_stable`: the rendering of the
-    first turns is the beginning of the whole chat's.
+    `generation_prompt` is the header that inference supplies before an answer. `turn_end` closes an answer that ends
+    the chat; None where nothing does. `added_system_prompt` is what the template says in the system's name when the
+    data has no system turn. `is_prefix_stable`: the rendering of the first turns is the beginning of the whole
+    chat's. `first_text` is what the template prints before any text of the data.
     """
 
     generation_prompt: str
@@ -102,16 +103,20 @@ def _accepted_prefix(template: ChatTemplate) -> tuple[Turn, ...]:
 
 
 def _check_traced(text: TracedStr, turns: tuple[Turn, ...]) -> None:
-    pieces = data_pieces(text)
-    for turn in turns:
-        start = text.find(turn.content)
-        if start >= 0 and not any(piece.start <= start < piece.stop for piece in pieces):
-            raise DataError(
-                f"The chat template treats the text of {turn.role} turns in a way that cannot be followed from the "
-                "data to the text, so no mask can be proved; simplify the template."
-            )
+    """Wherever the text of a turn is printed, it must be known as the data's."""
+    plain, pieces = str.__getitem__(text, slice(None)), data_pieces(text)
     if not pieces:
-        raise DataError("The chat template prints neither the user's nor the assistant's text.")
+        raise DataError(
+            "The chat template prints neither the user's nor the assistant's text when that is a plain string; "
+            "templates that take lists of parts alone are not available yet."
+        )
+    for turn in turns:
+        for match in re.finditer(re.escape(turn.content), plain):
+            if not any(piece.start <= match.start() and match.end() <= piece.stop for piece in pieces):
+                raise DataError(
+                    f"The chat template treats the text of {turn.role} turns in a way that cannot be followed from "
+                    "the data to the text, so no mask can be proved; simplify the template."
+                )
 
 
 def _tail(text: TracedStr) -> str:

@@ -52,6 +52,34 @@ OPENED_THINK = THINK.replace(
 )
 """Like THINK, but inference supplies the opening think tag."""
 
+LAST_QUESTION = (
+    "{%- macro shown(content) %}{%- if content is string %}{{- content }}{%- else %}"
+    "{%- for part in content %}{{- part.text }}{%- endfor %}{%- endif %}{%- endmacro %}"
+    "{%- set seen = namespace(searching=true, last=messages | length - 1) %}"
+    "{%- for m in messages[::-1] %}{%- set text = shown(m.content) | trim %}"
+    "{%- if seen.searching and m.role == 'user' and not (text.startswith('<tool_response>') "
+    "and text.endswith('</tool_response>')) %}"
+    "{%- set seen.searching = false %}{%- set seen.last = messages | length - 1 - loop.index0 %}{%- endif %}"
+    "{%- endfor %}"
+    "{%- for m in messages %}{%- set text = shown(m.content) | trim %}{%- set thought = '' %}"
+    "{%- if m.role == 'assistant' %}{%- if m.reasoning_content is string %}{%- set thought = m.reasoning_content %}"
+    "{%- elif '</think>' in text %}"
+    "{%- set thought = text.split('</think>')[0].rstrip('\n').split('<think>')[-1].lstrip('\n') %}"
+    "{%- set text = text.split('</think>')[-1].lstrip('\n') %}{%- endif %}{%- endif %}"
+    "{{- '<|im_start|>' ~ m.role ~ '\n' }}"
+    "{%- if m.role == 'assistant' and loop.index0 > seen.last %}"
+    "{% generation %}{{- '<think>\n' + thought | trim + '\n</think>\n\n' + text }}{% endgeneration %}"
+    "{%- else %}{{- text }}{%- endif %}"
+    "{{- '<|im_end|>\n' }}{%- endfor %}"
+    "{%- if add_generation_prompt %}{{- '<|im_start|>assistant\n' }}"
+    "{%- if enable_thinking is defined and enable_thinking is false %}{{- '<think>\n\n</think>\n\n' }}"
+    "{%- else %}{{- '<think>\n' }}{%- endif %}{%- endif %}"
+)
+"""Macro, reversed loop, namespace, generation tag; reasoning split off and kept after the last question only."""
+
+UNTRACEABLE = "{% for m in messages %}{{ m.content }}{{ m.content | pprint }}{% endfor %}"
+"""Prints the data's text once more in a way that loses where it comes from."""
+
 ALL = {
     "chatml": CHATML,
     "think": THINK,
@@ -59,4 +87,5 @@ ALL = {
     "next": NEXT,
     "default_system": DEFAULT_SYSTEM,
     "opened_think": OPENED_THINK,
+    "last_question": LAST_QUESTION,
 }

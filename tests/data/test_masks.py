@@ -197,3 +197,29 @@ def test_a_template_that_refuses_an_order_of_roles(prepare_rows: Prepare) -> Non
 def test_a_tokenizer_without_a_chat_template(prepare_rows: Prepare) -> None:
     with pytest.raises(DataError, match="has no chat template"):
         prepare_rows(chat("a", "b"), tokenizer=byte_tokenizer(template=None))
+
+
+def test_a_template_that_cannot_be_followed_is_refused(prepare_rows: Prepare) -> None:
+    with pytest.raises(DataError, match="cannot be followed from the data to the text"):
+        prepare_rows(chat("a", "b"), template=templates.UNTRACEABLE)
+
+
+def test_a_template_that_prints_no_plain_text_is_refused(prepare_rows: Prepare) -> None:
+    with pytest.raises(DataError, match="lists of parts alone"):
+        prepare_rows(chat("a", "b"), template="{% for m in messages %}<|im_start|>{{ m.role }}{% endfor %}")
+
+
+def test_a_template_with_bad_syntax_is_refused(prepare_rows: Prepare) -> None:
+    with pytest.raises(DataError, match="not valid jinja"):
+        prepare_rows(chat("a", "b"), template="{% for m in messages %}")
+
+
+def test_reasoning_is_kept_after_the_last_question_only(prepare_rows: Prepare) -> None:
+    prepared = prepare_rows(
+        chat("1?", "<think>\na\n</think>\n\n1", "2?", "<think>\nb\n</think>\n\n2"), template=templates.LAST_QUESTION
+    )
+    assert prepared.trained_text() == "1<|im_end|>|b\n</think>\n\n2<|im_end|>"
+    assert "turn 2: the template drops 1 characters of reasoning" in prepared.flag("REASONING_DROPPED")
+    plain = prepare_rows(chat("2?", "2"), template=templates.LAST_QUESTION)
+    assert plain.trained_text() == "2<|im_end|>"
+    assert "'\\n</think>\\n\\n'" in plain.flag("TEMPLATE_TEXT_IN_ANSWER")
