@@ -79,11 +79,11 @@ take_directory_lock() {
 install_environment() {
     local wanted=$1 target=$ROOT began=$SECONDS
     [[ $wanted == test ]] && target="$ROOT[test]"
-    trap 'release_install_lock; say "the installation was interrupted; start again to go on"; exit 130' INT TERM
+    trap 'release_install_lock; echo >&2; say "the installation was interrupted; start again to go on"; exit 130' INT TERM
     make_venv
     INSTALL_LOG=$VENV/install.log
     : >"$INSTALL_LOG"
-    say "installing into $VENV (log: $INSTALL_LOG)"
+    say "installing into $VENV: a few minutes, most of them PyTorch (log: $INSTALL_LOG)"
     : >"$VENV/.pgs-installing"
     rm -f "$VENV/.pgs-stamp"
     pip_install pip hatchling
@@ -156,7 +156,7 @@ pip_progress_style() {
 
 # Reads pip's output, keeps it in the log, and shows one line that says what is being done.
 show_progress() {
-    local line word now total what="" percent last=""
+    local line word now total percent what="" last=""
     while IFS= read -r line; do
         if [[ $line =~ ^Progress\ ([0-9]+)\ of\ ([0-9]+)$ ]]; then
             now=${BASH_REMATCH[1]} total=${BASH_REMATCH[2]}
@@ -168,7 +168,7 @@ show_progress() {
         printf '%s\n' "$line" >>"$INSTALL_LOG"
         line=${line#"${line%%[![:space:]]*}"}
         case $line in
-            Downloading* | Using\ cached* | Processing*) what=$line ;;
+            Downloading* | Using\ cached* | Processing*) what=$(describe_package "$line") ;;
             Collecting*) word=${line#Collecting } what="looking up ${word%%[!A-Za-z0-9._-]*}" ;;
             Installing\ collected*) word=${line//[^,]/} what="unpacking (packages: $((${#word} + 1)))" ;;
             *) continue ;;
@@ -180,6 +180,15 @@ show_progress() {
         fi
     done
     [[ ! -t 2 ]] || printf '\r\033[K' >&2
+}
+
+# "Downloading torch-2.13.0-cp311-cp311-linux_x86_64.whl (192 MB)" -> "torch 2.13.0 (192 MB)"
+describe_package() {
+    local file size name version
+    read -r _ file size <<<"${1#Using }"
+    IFS=- read -r name version _ <<<"${file##*/}"
+    [[ $size == \([0-9]* ]] || size=""
+    printf '%s' "$name $version $size"
 }
 
 # Loads what a run loads: proves that the installation works, and leaves byte code, so that the first start is as
