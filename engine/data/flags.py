@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -41,7 +41,7 @@ class RowFlag:
 
 @dataclass(frozen=True, slots=True)
 class AuditFlag:
-    """All findings of one code: how many, the first rows, and the first one's place and message."""
+    """All findings of one code: how many, the first rows, and a message with their places."""
 
     code: str
     severity: Severity
@@ -52,34 +52,34 @@ class AuditFlag:
 
 @dataclass(slots=True)
 class FlagTally:
-    """Counts findings by code and keeps the first rows of each."""
+    """Counts findings by code and keeps the first ones of each."""
 
-    rows_kept: int = 5
-    _first: dict[str, RowFlag] = field(default_factory=dict)
-    _counts: dict[str, int] = field(default_factory=dict)
-    _rows: dict[str, list[int]] = field(default_factory=dict)
+    kept: int = 5
+    _first: dict[str, list[RowFlag]] = field(default_factory=dict)
+    _counts: Counter[str] = field(default_factory=Counter)
 
-    def add(self, flags: Iterable[RowFlag]) -> None:
-        """Take note of findings, in row order."""
-        for flag in flags:
-            self._first.setdefault(flag.code, flag)
-            self._counts[flag.code] = self._counts.get(flag.code, 0) + 1
-            rows = self._rows.setdefault(flag.code, [])
-            if len(rows) < self.rows_kept and flag.row not in rows:
-                rows.append(flag.row)
-
-    def count(self, code: str) -> int:
-        """How many findings of this code there are."""
-        return self._counts.get(code, 0)
+    def add(self, flag: RowFlag) -> None:
+        """Take note of a finding; findings come in row order."""
+        self._counts[flag.code] += 1
+        first = self._first.setdefault(flag.code, [])
+        if len(first) < self.kept:
+            first.append(flag)
 
     def summary(self) -> tuple[AuditFlag, ...]:
         """One flag a code, the worst and then the most frequent first."""
         flags = [
-            AuditFlag(code, first.severity, self._counts[code], tuple(self._rows[code]), _message(first))
+            AuditFlag(code, first[0].severity, self._counts[code], _rows(first), _message(first))
             for code, first in self._first.items()
         ]
         return tuple(sorted(flags, key=lambda flag: (-flag.severity.rank, -flag.count, flag.code)))
 
 
-def _message(first: RowFlag) -> str:
-    return f"{first.place}: {first.message}"
+def _rows(flags: list[RowFlag]) -> tuple[int, ...]:
+    return tuple(dict.fromkeys(flag.row for flag in flags))
+
+
+def _message(flags: list[RowFlag]) -> str:
+    """What was found first, and where else."""
+    first, *others = flags
+    places = [other.place.removeprefix(f"{first.file}, ") for other in others]
+    return f"{first.place}: {first.message}" + (f"; also in {'; '.join(places)}" if places else "")

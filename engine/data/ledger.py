@@ -44,11 +44,11 @@ class Ledger:
 
     def note(self, conversation: Conversation, code: str, severity: Severity, message: str) -> None:
         """Enter a finding about a whole row."""
-        self.tally.add([RowFlag(code, severity, conversation.row, conversation.file, conversation.line, message)])
+        self.add(RowFlag(code, severity, conversation.row, conversation.file, conversation.line, message))
 
     def add(self, flag: RowFlag) -> None:
         """Enter a finding."""
-        self.tally.add([flag])
+        self.tally.add(flag)
         if flag.code == "ENDS_WITHOUT_ANSWER":
             self.unanswered[flag.file] += 1
 
@@ -74,7 +74,7 @@ class Ledger:
     def _bad_rows(self) -> list[AuditFlag]:
         if not self.bad_rows:
             return []
-        rows = tuple(bad_row.row for bad_row in self.bad_rows[: self.tally.rows_kept])
+        rows = tuple(bad_row.row for bad_row in self.bad_rows[: self.tally.kept])
         return [AuditFlag("BAD_ROWS", Severity.WARNING, len(self.bad_rows), rows, f"skipped; {self.bad_rows[0]}")]
 
 

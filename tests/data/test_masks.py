@@ -33,7 +33,7 @@ def test_empty_answers_are_not_trained(prepare_rows: Prepare, empty: str | None)
 
 
 def test_a_set_of_empty_answers_alone_is_refused(prepare_rows: Prepare) -> None:
-    with pytest.raises(DataError, match=r"3 have nothing to train \(NO_TRAINABLE_TOKENS\)"):
+    with pytest.raises(DataError, match=r"3 have nothing to train \(NO_TRAINABLE_TOKENS\).*line 1:.*line 2; line 3"):
         prepare_rows(chat("Say nothing", ""), chat("Hi", "\n\n"), chat("Hi", ""))
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -106,3 +108,15 @@ def test_the_longest_rows_are_read_whole(prepare_rows: Prepare) -> None:
     prepared = prepare_rows(chat("word " * 40_000, "ok"), max_seq_length=1_000_000)
     (sample,) = prepared.data.train
     assert (len(sample.input_ids), sample.loss_tokens) == (200_023, 3)
+
+
+def test_preparing_needs_no_torch() -> None:
+    subprocess.run([sys.executable, "-c", "import sys, engine.data; assert 'torch' not in sys.modules"], check=True)
+
+
+def test_flags_name_their_first_places(prepare_rows: Prepare) -> None:
+    prepared = prepare_rows(*[chat("a", "", "b", "c")] * 7)
+    (flag,) = prepared.data.report.flags
+    assert (flag.code, flag.count, flag.rows) == ("EMPTY_ANSWER", 7, (0, 1, 2, 3, 4))
+    assert "line 1, turn 2: empty answer" in flag.message
+    assert flag.message.endswith("also in line 2, turn 2; line 3, turn 2; line 4, turn 2; line 5, turn 2")
