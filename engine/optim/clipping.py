@@ -29,7 +29,7 @@ def measure_gradient_norm(named_parameters: Iterable[tuple[str, Tensor]]) -> Gra
     """Return the norm of all gradients, to float32 accuracy whatever their types and sizes.
 
     Parameters without a gradient count as zero. NaN anywhere makes the norm NaN, otherwise infinity makes it infinite.
-    Waits for the device once, and once more per tensor that is not finite.
+    Waits for the device once if all is finite.
     """
     named = [(name, parameter.grad) for name, parameter in named_parameters if parameter.grad is not None]
     gradients = [gradient for _, gradient in named if gradient is not None]
@@ -41,8 +41,9 @@ def measure_gradient_norm(named_parameters: Iterable[tuple[str, Tensor]]) -> Gra
         if not math.isfinite(norm):
             # Squares of finite numbers above 1e19 overflow float32 too; float64 tells these from real infinities.
             norms[index] = float(torch.linalg.vector_norm(gradients[index], dtype=torch.float64))
-            if non_finite is None and not math.isfinite(norms[index]):
+            if not math.isfinite(norms[index]):
                 non_finite = named[index][0]
+                break
     return GradientNorm(_root_of_squares(norms), non_finite)
 
 

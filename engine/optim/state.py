@@ -19,13 +19,10 @@ def load_optimizer_state(optimizer: torch.optim.Optimizer, state: dict[str, Any]
     weights, and takes over how the saving machine computed its steps. Raises ValueError if the state belongs to other
     parameters.
     """
-    implementation = [
-        {key: group[key] for key in IMPLEMENTATION_OPTIONS if key in group} for group in optimizer.param_groups
-    ]
     _check_sizes(optimizer, state)
-    optimizer.load_state_dict(state)
-    for group, options in zip(optimizer.param_groups, implementation, strict=True):
-        group.update(options)
+    here = [{key: group[key] for key in IMPLEMENTATION_OPTIONS if key in group} for group in optimizer.param_groups]
+    groups = [saved | options for saved, options in zip(state["param_groups"], here, strict=True)]
+    optimizer.load_state_dict({**state, "param_groups": groups})
     _restore_types(optimizer, state)
 
 

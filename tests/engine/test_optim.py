@@ -239,6 +239,11 @@ def test_nan_wins_over_infinity() -> None:
     assert math.isnan(norm.norm) and norm.non_finite == "a"
 
 
+def test_a_tensor_with_both_counts_as_nan_on_every_device() -> None:
+    norm = measure_gradient_norm(with_gradients(a=[1.0], b=[float("nan"), float("inf")]).items())
+    assert math.isnan(norm.norm) and norm.non_finite == "b"
+
+
 def test_huge_finite_gradients_are_not_called_infinite() -> None:
     norm = measure_gradient_norm(with_gradients(a=[3e30, 4e30]).items())
     assert norm.is_finite and norm.norm == pytest.approx(5e30)
