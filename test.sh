@@ -42,7 +42,7 @@ check ruff check .
 check ruff format --check .
 check mypy
 say "lint-imports"
-"$VENV/bin/lint-imports" || FAILED+=("lint-imports")
+"$VENV/bin/lint-imports" --no-logo || FAILED+=("lint-imports")
 
 say "pytest"
 "$VENV/bin/python" -m pytest --numprocesses "$(worker_count)" --dist loadgroup --no-loadscope-reorder "$@" ||

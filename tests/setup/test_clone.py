@@ -30,7 +30,7 @@ def test_a_clone_trains_after_one_command(tmp_path: Path) -> None:
     subprocess.run(["git", "clone", "--quiet", REPOSITORY, clone], check=True)
     try:
         done = subprocess.run(
-            ["./run.sh", "--train.max_steps", "3"],
+            ["./run.sh", "--train.max_steps", "3", "--train.warmup_steps", "1", "--train.logging_steps=1"],
             cwd=clone,
             env=_fresh_environment(home),
             stdin=subprocess.DEVNULL,
