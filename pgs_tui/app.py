@@ -1,0 +1,182 @@
+"""The application: opens a run and shows its dashboard."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.app import App
+from textual.binding import BindingType
+from textual.message import Message
+
+from pgs_tui.driver import SturdyDriver
+from pgs_tui.look import Look
+from pgs_tui.themes import DARK, THEMES
+from screens.dashboard import STYLE_SHEET, DashboardScreen
+
+if TYPE_CHECKING:  # what the first frame does not need is imported after it
+    import subprocess
+
+    from engine.rundir import RunDir
+    from pgs_tui.opening import Checked
+    from pgs_tui.runs.launcher import Launched, Recipe
+
+    Starter = Callable[[Recipe], Launched]
+
+
+@dataclass(frozen=True, slots=True)
+class StartConfig:
+    """Open by training a config."""
+
+    config: Path
+    overrides: tuple[str, ...]
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class AttachTo:
+    """Open by watching a run that was started before."""
+
+    run: RunDir
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Goodbye:
+    """What the restored terminal says, and the exit code. `refused` goes to stderr."""
+
+    exit_code: int = 0
+    farewell: str = ""
+    refused: str = ""
+
+
+class PgsApp(App[Goodbye], inherit_bindings=False):
+    """Shows its first frame before it reads a config or loads a chart library."""
+
+    CSS_PATH: ClassVar = [Path(__file__).with_name("theme.tcss"), STYLE_SHEET]
+    ENABLE_COMMAND_PALETTE = False
+    BINDINGS: ClassVar[list[BindingType]] = []
+
+    class Ready(Message):
+        """The config can be trained."""
+
+        def __init__(self, checked: Checked) -> None:
+            super().__init__()
+            self.checked = checked
+
+    class Started(Message):
+        """The engine is on its way."""
+
+        def __init__(self, launched: Launched) -> None:
+            super().__init__()
+            self.launched = launched
+
+    class Refused(Message):
+        """It cannot be done, and why."""
+
+        def __init__(self, why: str, exit_code: int) -> None:
+            super().__init__()
+            self.why = why
+            self.exit_code = exit_code
+
+    def __init__(self, opening: StartConfig | AttachTo, look: Look, start: Starter | None = None) -> None:
+        """`start` replaces the launcher of engines; tests do that."""
+        super().__init__(driver_class=SturdyDriver, ansi_color=True if look.theme == "terminal" else None)
+        self.animation_level = "none"
+        for theme in THEMES.values():
+            self.register_theme(theme)
+        self.set_reactive(App.theme, THEMES[look.theme].name)  # no watcher: nothing is drawn yet
+        self._opening = opening
+        self._look = look
+        self._start_engine = start
+        self._shown_name = opening.name
+        words = "checking config" if isinstance(opening, StartConfig) else "reading"
+        self.dashboard = DashboardScreen(self._shown_name, look, words)
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        """Colours of the roles for themes that name none."""
+        return DARK.variables
+
+    def get_default_screen(self) -> DashboardScreen:
+        """The dashboard is the screen at the bottom."""
+        return self.dashboard
+
+    def on_ready(self) -> None:
+        gc.enable()
+        opening = self._opening
+        if isinstance(opening, AttachTo):
+            self._follow(opening.run)
+        else:
+            self.run_worker(lambda: self._check(opening), thread=True, group="opening")
+
+    def _follow(self, run: RunDir, process: subprocess.Popen[bytes] | None = None) -> None:
+        from pgs_tui.runs.follow import Follower
+        from screens.live import LiveRun
+
+        self.dashboard.follow(LiveRun(self._shown_name, run), Follower.of(run, process))
+
+    def _check(self, opening: StartConfig) -> None:
+        from pgs_tui.opening import check
+
+        try:
+            checked = check(opening.config, opening.overrides)
+        except ValueError as error:
+            self.post_message(self.Refused(str(error), 2))
+        else:
+            self.post_message(self.Ready(checked))
+
+    def on_pgs_app_ready(self, message: Ready) -> None:
+        checked = message.checked
+        self.dashboard.log_panel.extend(checked.notes, "warn")
+        if not checked.going:
+            self._launch(checked)
+            return
+        self._ask_which(checked)
+
+    def _ask_which(self, checked: Checked) -> None:
+        from screens.confirm import Answer, Confirm
+
+        newest = checked.going[0]
+        answers = [
+            Answer("attach", f"Attach to {newest.id}"),
+            Answer("start", "Start another one"),
+            Answer("leave", "Leave"),
+        ]
+
+        def take(answer: str | None) -> None:
+            if answer == "attach":
+                self._follow(newest)
+            elif answer == "start":
+                self._launch(checked)
+            else:
+                self.exit(Goodbye(farewell="nothing was started"))
+
+        many = len(checked.going)
+        question = "A run of this config is going." if many == 1 else f"{many} runs of this config are going."
+        self.push_screen(Confirm("already running", question, answers, self._look.glyphs), take)
+
+    def _launch(self, checked: Checked) -> None:
+        self.dashboard.announce("starting the engine")
+        self.run_worker(lambda: self._start(checked), thread=True, group="opening")
+
+    def _start(self, checked: Checked) -> None:
+        from pgs_tui.runs.launcher import launch
+
+        try:
+            launched = (self._start_engine or launch)(checked.recipe)
+        except OSError as error:
+            self.post_message(self.Refused(f"the run's directory cannot be made: {error}", 1))
+        else:
+            self.post_message(self.Started(launched))
+
+    def on_pgs_app_started(self, message: Started) -> None:
+        self._follow(message.launched.run, message.launched.process)
+
+    def on_pgs_app_refused(self, message: Refused) -> None:
+        self.exit(Goodbye(message.exit_code, refused=message.why))
+
+    def on_dashboard_screen_leaving(self, message: DashboardScreen.Leaving) -> None:
+        self.exit(Goodbye(message.exit_code, message.farewell))

@@ -1,0 +1,201 @@
+"""The command `pgs-tui`: arguments to a screen. Imports nothing heavy before it knows that it must."""
+
+from __future__ import annotations
+
+import gc
+import io
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pgs_tui.look import THEME_NAMES, Look, ThemeName, look_of
+
+if TYPE_CHECKING:
+    from pgs_tui.app import AttachTo, StartConfig
+
+HELP = """\
+usage: pgs-tui [CONFIG] [--section.field VALUE ...]
+       pgs-tui attach [RUN]
+
+Trains CONFIG (a YAML file, or a name such as quickstart, which is also the default) in a process of its own and
+shows it live. The run goes on when this window closes; attach opens it again. RUN is a path, a run id, the
+beginning of one, or latest; without it, the newest run that is going.
+
+  --section.field VALUE   override a value of the config, for example --train.learning_rate 1e-5
+  --theme NAME            dark, light, or terminal (its own 16 colours); --light is short for the second
+  --mouse                 let the mouse set the focus (off: the terminal's own text selection works)
+  --plain                 no screen: train in the foreground and print the step lines
+  --reset-terminal        put a terminal in order that a killed program left in disorder
+  --version, --help
+
+Without a terminal (a pipe, cron, nohup) --plain is taken. Environment: PGS_TUI_THEME, PGS_TUI_GLYPHS (braille,
+blocks, ascii), NO_COLOR. Keys: press ? on the screen.
+"""
+
+
+class UsageError(ValueError):
+    """The arguments make no sense; the text says which and what would."""
+
+
+@dataclass
+class Arguments:
+    """The command line, taken apart."""
+
+    words: list[str]
+    overrides: list[str]
+    theme: ThemeName | None = None
+    mouse: bool = False
+    plain: bool = False
+    only: str = ""
+    """`--help`, `--version` or `--reset-terminal`: that and nothing else."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit code."""
+    _forgive_encoding()
+    try:
+        arguments = parse(sys.argv[1:] if argv is None else argv)
+        if arguments.only:
+            return _only(arguments.only)
+        if arguments.words[:1] == ["attach"]:
+            return _attach(arguments)
+        return _train(arguments)
+    except ValueError as error:
+        print(f"pgs-tui: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+
+
+def parse(argv: Sequence[str]) -> Arguments:
+    """Take the arguments apart. Raises UsageError."""
+    parsed = Arguments([], [])
+    waiting = list(argv)
+    while waiting:
+        word = waiting.pop(0)
+        flag, equals, given = word.partition("=")
+        if not word.startswith("-"):
+            parsed.words.append(word)
+        elif flag.startswith("--") and "." in flag:
+            parsed.overrides += [word] if equals else [flag, _value(flag, waiting)]
+        elif flag == "--theme":
+            parsed.theme = _theme(given if equals else _value(flag, waiting))
+        elif word in ("--help", "-h", "--version", "--reset-terminal"):
+            parsed.only = "--help" if word == "-h" else word
+        elif word == "--light":
+            parsed.theme = "light"
+        elif word == "--mouse":
+            parsed.mouse = True
+        elif word == "--plain":
+            parsed.plain = True
+        else:
+            raise UsageError(f"unknown option {word}; an override has a section, as in --train.epochs 2 (see --help)")
+    return parsed
+
+
+def _value(flag: str, waiting: list[str]) -> str:
+    if not waiting:
+        raise UsageError(f"{flag} needs a value")
+    return waiting.pop(0)
+
+
+def _theme(text: str) -> ThemeName:
+    for name in THEME_NAMES:
+        if name == text:
+            return name
+    raise UsageError(f"--theme {text}: no such theme; use one of {', '.join(THEME_NAMES)}")
+
+
+def _only(what: str) -> int:
+    if what == "--help":
+        print(HELP, end="")
+    elif what == "--version":
+        from importlib.metadata import version
+
+        print(f"pgs-tui {version('pgs-tui')}")
+    else:
+        return _reset()
+    return 0
+
+
+def _reset() -> int:
+    from pgs_tui.terminal import reset_terminal
+
+    try:
+        reset_terminal()
+    except OSError as error:
+        print(f"pgs-tui: there is no terminal to reset: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _train(arguments: Arguments) -> int:
+    from pgs_tui.configs import find_config, short_name
+
+    if len(arguments.words) > 1:
+        raise UsageError(f"one config at a time: found {' and '.join(arguments.words)}")
+    config = find_config(arguments.words[0] if arguments.words else None)
+    overrides = tuple(arguments.overrides)
+    if arguments.plain or not _has_screen():
+        from pgs_tui.plain import train
+
+        train(config, overrides)
+    from pgs_tui.app import StartConfig
+
+    return _show(StartConfig(config, overrides, short_name(config)), _look(arguments))
+
+
+def _attach(arguments: Arguments) -> int:
+    if len(arguments.words) > 2 or arguments.overrides:
+        raise UsageError("attach takes one run and nothing else: pgs-tui attach [RUN]")
+    from pgs_tui.opening import find_run
+
+    run = find_run(arguments.words[1] if len(arguments.words) > 1 else None)
+    if arguments.plain or not _has_screen():
+        from pgs_tui.plain import watch
+
+        return watch(run, sys.stdout)
+    from engine.rundir import read_run_info
+    from pgs_tui.app import AttachTo
+
+    info = read_run_info(run)
+    return _show(AttachTo(run, info.name if info else run.id), _look(arguments))
+
+
+def _forgive_encoding() -> None:
+    """A character that the terminal's encoding lacks must not end the program."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+
+
+def _has_screen() -> bool:
+    """True with a terminal at both ends that understands more than text."""
+    streams = (sys.__stdin__, sys.__stdout__, sys.__stderr__)
+    return os.environ.get("TERM", "dumb") != "dumb" and all(stream and stream.isatty() for stream in streams)
+
+
+def _look(arguments: Arguments) -> Look:
+    encoding = sys.stdout.encoding or "ascii"
+    return look_of(os.environ, encoding, arguments.theme, arguments.mouse)
+
+
+def _show(opening: StartConfig | AttachTo, look: Look) -> int:
+    from pgs_tui.app import Goodbye, PgsApp
+    from pgs_tui.terminal import TerminalGuard
+
+    gc.disable()  # a collection amid the start only delays the first frame; the app switches it on again
+    app = PgsApp(opening, look)
+    with TerminalGuard():
+        goodbye = app.run(mouse=look.mouse) or Goodbye(exit_code=app.return_code or 0)
+    if goodbye.refused:
+        print(goodbye.refused, file=sys.stderr)
+    if goodbye.farewell:
+        print(goodbye.farewell)
+    return goodbye.exit_code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

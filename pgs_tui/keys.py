@@ -1,0 +1,102 @@
+"""Every key of every screen, once. Bindings, the key bar and the help page are all made from this table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+ScreenName = Literal["everywhere", "dashboard"]
+
+RESERVED: dict[str, str] = {
+    "q": "leave",
+    "question_mark": "help",
+    "slash": "filter",
+    "enter": "in",
+    "escape": "one layer out",
+    "tab": "next pane",
+    "shift+tab": "previous pane",
+    "ctrl+c": "asks before it leaves",
+    **dict.fromkeys(("up", "down", "left", "right", "h", "j", "k", "l"), "move"),
+    "home": "to the start",
+    "end": "to the end",
+}
+"""Keys that mean the same on every screen. A screen never gives one of them another meaning."""
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """`keys` in Textual's names; `shown` as people write it, empty where another entry speaks for this one too.
+
+    `hint` is for the key bar, empty to stay out of it. Where the bar is too narrow, the later ones are left out.
+    """
+
+    screen: ScreenName
+    keys: tuple[str, ...]
+    shown: str
+    action: str
+    hint: str
+    help: str
+
+
+KEYS: tuple[Key, ...] = (
+    Key("everywhere", ("q",), "q", "leave", "leave, run goes on", "leave; a run that is going goes on"),
+    Key("dashboard", ("x",), "x", "stop", "stop…", "stop the run with a checkpoint (asks first)"),
+    Key("dashboard", ("n",), "n N", "next_alert", "alerts", "go to the next, the previous alert and its meaning"),
+    Key("dashboard", ("N", "shift+n"), "", "previous_alert", "", ""),
+    Key("dashboard", ("space",), "space", "hold", "hold view", "hold the view still; data is still collected"),
+    Key(
+        "dashboard",
+        ("1", "2", "3", "4", "5", "6", "7"),
+        "1-7",
+        "toggle_panel",
+        "panels",
+        "show or hide: loss, grad norm, tok/s, dt, memory, alerts, log",
+    ),
+    Key(
+        "dashboard",
+        ("y",),
+        "y",
+        "log_axis",
+        "log",
+        "log axis of the chart in focus, else of loss and grad norm",
+    ),
+    Key(
+        "dashboard",
+        ("s",),
+        "s",
+        "smooth",
+        "smooth",
+        "smoothing: an average over the raw values, or none",
+    ),
+    Key("dashboard", ("g",), "g", "glyphs", "glyphs", "draw with braille, blocks or ASCII"),
+    Key("dashboard", ("c",), "c", "copy", "copy", "copy the pane in focus, or the whole screen, to clipboard and file"),
+    Key("dashboard", ("d",), "d", "detach", "detach", "leave and say how to come back; the run goes on"),
+    Key("everywhere", ("tab",), "Tab", "next_pane", "", "next pane; Shift+Tab goes back"),
+    Key("everywhere", ("shift+tab",), "", "previous_pane", "", ""),
+    Key("everywhere", ("up", "k"), "↑ ↓ k j", "up", "", "scroll in the pane in focus, else in the log"),
+    Key("everywhere", ("down", "j"), "", "down", "", ""),
+    Key("everywhere", ("home",), "Home End", "first", "", "to the oldest, to the newest line"),
+    Key("everywhere", ("end",), "", "last", "", ""),
+    Key("everywhere", ("escape",), "Esc", "out", "", "one layer out: close a window, let go of a pane"),
+    Key("everywhere", ("ctrl+c",), "Ctrl-C", "ask_leave", "", "ask whether to leave, to stop the run, or to stay"),
+    Key("everywhere", ("question_mark",), "?", "help", "help", "this page"),
+)
+
+
+def keys_of(screen: ScreenName) -> Iterator[Key]:
+    """The keys that work on the screen: its own, and those that work everywhere."""
+    return (key for key in KEYS if key.screen in (screen, "everywhere"))
+
+
+def bindings_of(screen: ScreenName) -> Iterator[tuple[str, str, str]]:
+    """Textual's bindings: key, action, description. A key out of several for one action is the action's argument."""
+    for entry in keys_of(screen):
+        several = entry.action == "toggle_panel"
+        for key in entry.keys:
+            yield key, f"{entry.action}({key!r})" if several else entry.action, entry.help
+
+
+def hints_of(screen: ScreenName) -> list[tuple[str, str]]:
+    """Key and meaning for the key bar, help last."""
+    return [(entry.shown, entry.hint) for entry in keys_of(screen) if entry.hint]

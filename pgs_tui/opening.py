@@ -1,0 +1,52 @@
+"""What comes before a run can be watched: check its config, see whether it already runs, find a run by name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from engine.rundir import RunDir, list_runs, liveness, resolve_run
+from pgs_tui.runs.launcher import Recipe
+
+_GOING = ("live", "starting", "elsewhere")
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A config that can be trained, what its author should know, and the runs of it that are going already."""
+
+    recipe: Recipe
+    notes: tuple[str, ...]
+    going: tuple[RunDir, ...]
+
+
+def check(config: Path, overrides: tuple[str, ...]) -> Checked:
+    """Load the config as the engine will. Raises ValueError, whose text names every problem."""
+    from engine.config import load_config
+
+    loaded = load_config(config, list(overrides))
+    recipe = Recipe(
+        config=config.absolute(),
+        overrides=overrides,
+        name=loaded.name,
+        output_dir=Path(loaded.config.train.output_dir),
+        resume=loaded.config.train.resume_from == "auto",
+    )
+    return Checked(recipe, loaded.notes, going(loaded.name))
+
+
+def going(name: str) -> tuple[RunDir, ...]:
+    """The runs of this config's name whose engines are alive, newest first."""
+    runs = (RunDir(run.path) for run in list_runs() if run.name == name)
+    return tuple(run for run in runs if liveness(run) in _GOING)
+
+
+def find_run(text: str | None) -> RunDir:
+    """The run that a person means; without a word the newest that is going, else the newest.
+
+    Raises RunNotFoundError (a ValueError) with what would have been possible.
+    """
+    if text:
+        return resolve_run(text)
+    runs = [RunDir(run.path) for run in list_runs()]
+    return next((run for run in runs if liveness(run) in _GOING), None) or resolve_run("latest")

@@ -1,0 +1,43 @@
+"""Without a terminal to draw on: train in the foreground, or print what a run's log says."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import NoReturn, TextIO
+
+from engine.events import End
+from engine.rundir import RunDir
+from pgs_tui.format import plain
+from pgs_tui.runs.follow import Follower
+from pgs_tui.runs.launcher import engine_environment
+
+
+def train(config: Path, overrides: tuple[str, ...]) -> NoReturn:
+    """Become the engine. Its step lines go to stdout, its exit code is ours."""
+    arguments = (sys.executable, "-m", "engine", "train", "--config", str(config), *overrides)
+    sys.stdout.flush()
+    os.execve(sys.executable, arguments, engine_environment(os.environ))
+
+
+def watch(run: RunDir, out: TextIO, wait: Callable[[float], None] = time.sleep) -> int:
+    """Print the log's lines as they come, until the run ends. Returns the run's exit code, 1 when it was killed."""
+    follower = Follower.of(run)
+    end: End | None = None
+    while True:
+        life = ""
+        for update in follower.poll():
+            for text in update.log:
+                print(plain(text), file=out, flush=True)
+            end = next((one.event for one in reversed(update.events) if isinstance(one.event, End)), end)
+            life = update.life
+        if end is not None:
+            print(plain(f"{end.status} at step {end.last_step}: {end.reason}"), file=out, flush=True)
+            return end.exit_code
+        if life == "gone":
+            print("killed: the engine vanished without a last event", file=out, flush=True)
+            return 1
+        wait(follower.pause)

@@ -1,0 +1,1 @@
+"""The parts a screen is made of. One widget a file; none knows a screen."""

@@ -1,0 +1,77 @@
+"""A panel with a live curve."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pgs_tui.widgets.lines import Line, Role, line
+from pgs_tui.widgets.panel import Panel
+
+if TYPE_CHECKING:  # the first frame has no curve
+    from pgs_tui.widgets.axes import Limits
+    from pgs_tui.widgets.chart import Curves
+
+ROOM_FOR_NOTE = 40
+
+
+@dataclass(frozen=True, slots=True)
+class ChartView:
+    """What a chart panel shows. `curves` reduces the data to the number of columns that it is asked for."""
+
+    curves: Callable[[int], Curves] | None = None
+    value: str = ""
+    value_role: Role = "value"
+    note: str = ""
+    summary: tuple[str, ...] = ()
+    """The same in shorter and shorter words."""
+
+
+class ChartPanel(Panel):
+    """Keeps its limits from one update to the next, so that the curve moves only when it must."""
+
+    def __init__(self, name: str, *, id: str) -> None:
+        super().__init__(id=id)
+        self.label = name
+        self.log_axis = False
+        self._view = ChartView()
+        self._limits: Limits | None = None
+
+    def show(self, view: ChartView) -> None:
+        """Show another state of the data."""
+        self._view = view
+        self.redraw()
+
+    def toggle_log_axis(self) -> None:
+        """Equal distances for equal factors, and back."""
+        self.log_axis = not self.log_axis
+        self._limits = None
+        self.redraw()
+
+    def title(self) -> Line:
+        note = self._view.note if self.size.width >= ROOM_FOR_NOTE else ""
+        note = " · ".join(part for part in (note, "log" if self.log_axis else "") if part)
+        return line((self.label, "title"), (f"  {note}" if note else "", "dim"))
+
+    def value(self) -> Line:
+        return line((self._view.value, self._view.value_role))
+
+    def summary(self) -> Sequence[Line]:
+        return [line((words, "dim")) for words in self._view.summary]
+
+    def body(self, width: int, height: int) -> Sequence[Line]:
+        if self._view.curves is None:
+            return _in_the_middle("waiting for the first step", width, height)
+        from pgs_tui.widgets.chart import dot_columns, limits_of, render
+
+        curves = self._view.curves(dot_columns(width, height, self.glyphs))
+        self._limits = limits_of(curves, self.log_axis, self._limits)
+        return render(curves, width, height, self._limits, self.glyphs)
+
+
+def _in_the_middle(text: str, width: int, height: int) -> list[Line]:
+    if len(text) > width:
+        return []
+    blank: list[Line] = [()] * ((height - 1) // 2)
+    return [*blank, line((" " * ((width - len(text)) // 2), "text"), (text, "dim"))]

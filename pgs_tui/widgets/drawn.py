@@ -1,0 +1,89 @@
+"""Widgets that are drawn as lines of spans. Only the cells that changed are sent to the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import zip_longest
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.color import Color
+from textual.geometry import Region
+from textual.strip import Strip
+from textual.widget import Widget
+
+from pgs_tui.look import GlyphName
+from pgs_tui.widgets.lines import Line, Role, changed_cells, fit, line, line_width, to_ascii
+
+BOLD: frozenset[Role] = frozenset({"title", "value", "bad"})
+DIM: frozenset[Role] = frozenset({"dim", "raw", "frame"})
+"""Told apart by weight where there are no colours but the terminal's own."""
+
+
+class Drawn(Widget):
+    """Subclasses say what they look like in `draw`; `redraw` after a change of what they show."""
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(id=id, classes=classes, markup=False)
+        self.glyphs: GlyphName = "braille"
+        self._lines: tuple[Line, ...] = ()
+        self._role_styles: dict[Role, Style] = {}
+
+    def draw(self, width: int, height: int) -> Sequence[Line]:
+        """The widget as at most `height` lines; they are cut or filled to `width` cells."""
+        raise NotImplementedError
+
+    def redraw(self) -> None:
+        """Draw again and repaint the cells that differ."""
+        before, self._lines = self._lines, self._drawn()
+        for row, (old, new) in enumerate(zip_longest(before, self._lines, fillvalue=())):
+            cells = changed_cells(old, new)
+            if cells:
+                self.refresh(Region(cells[0], row, cells[1] - cells[0], 1))
+
+    def show_with(self, glyphs: GlyphName) -> None:
+        """Draw with these characters from now on."""
+        if glyphs != self.glyphs:
+            self.glyphs = glyphs
+            self.redraw()
+
+    @property
+    def lines(self) -> tuple[Line, ...]:
+        """What is on the screen now."""
+        return self._lines
+
+    def render_line(self, y: int) -> Strip:
+        """One line of the widget, for Textual."""
+        spans = self._lines[y] if y < len(self._lines) else ()
+        return Strip([Segment(text, self._style(role)) for text, role in spans], line_width(spans))
+
+    def notify_style_update(self) -> None:
+        """The theme or a class changed."""
+        self._role_styles.clear()
+        super().notify_style_update()
+
+    def on_resize(self) -> None:
+        """Another size needs other lines."""
+        self._lines = self._drawn()
+        self.refresh()
+
+    def _drawn(self) -> tuple[Line, ...]:
+        width, height = self.size
+        if width <= 0 or height <= 0:
+            return ()
+        lines = [fit(spans, width) for spans in self.draw(width, height)[:height]]
+        lines += [fit(line(), width)] * (height - len(lines))
+        return tuple(to_ascii(spans) if self.glyphs == "ascii" else spans for spans in lines)
+
+    def _style(self, role: Role) -> Style:
+        style = self._role_styles.get(role)
+        if style is None:
+            colour = Color.parse(self.app.theme_variables[f"ink-{role}"])
+            style = Style(
+                color=colour.rich_color,
+                bgcolor=self.rich_style.bgcolor,
+                bold=role in BOLD or None,
+                dim=(self.app.native_ansi_color and role in DIM) or None,
+            )
+            self._role_styles[role] = style
+        return style

@@ -1,0 +1,42 @@
+"""The last line of the screen: the keys that work here, or for a while something that has to be said."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pgs_tui.widgets.drawn import Drawn
+from pgs_tui.widgets.lines import Line, Role, Span, line, line_width
+
+
+class KeyBar(Drawn):
+    """Hints that do not fit are left out from the right; the last one (help) always stays."""
+
+    def __init__(self, hints: Sequence[tuple[str, str]], *, id: str) -> None:
+        super().__init__(id=id)
+        self._hints = tuple(hints)
+        self._message: tuple[str, Role] | None = None
+
+    def say(self, text: str, role: Role = "accent") -> None:
+        """Show a message in place of the keys until `quiet`."""
+        self._message = (text, role)
+        self.redraw()
+
+    def quiet(self) -> None:
+        """Show the keys again."""
+        self._message = None
+        self.redraw()
+
+    def draw(self, width: int, height: int) -> Sequence[Line]:
+        if self._message:
+            return [line((" ", "text"), self._message)]
+        hints = list(self._hints)
+        while len(hints) > 1 and line_width(_hint_line(hints)) > width:
+            del hints[-2]
+        return [_hint_line(hints)]
+
+
+def _hint_line(hints: Sequence[tuple[str, str]]) -> Line:
+    spans: list[Span] = [(" ", "text")]
+    for place, (key, meaning) in enumerate(hints):
+        spans += [("  " if place else "", "text"), (key, "key"), (f" {meaning}", "dim")]
+    return line(*spans)

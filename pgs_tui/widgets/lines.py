@@ -1,0 +1,159 @@
+"""Lines of spans: what every widget draws. A span is a text and its role, which the theme turns into a style."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import Literal, get_args
+
+from rich.cells import cell_len, set_cell_size
+
+Role = Literal["text", "dim", "frame", "focus", "title", "value", "accent", "raw", "good", "warn", "bad", "key"]
+ROLES: tuple[Role, ...] = get_args(Role)
+Span = tuple[str, Role]
+Line = tuple[Span, ...]
+
+_ASCII = str.maketrans(
+    {
+        **dict.fromkeys("╭╮╰╯├┤┼", "+"),
+        **dict.fromkeys("─━╸╺–—", "-"),
+        **dict.fromkeys("│┃▉", "|"),
+        **dict.fromkeys("●◆◉", "*"),
+        **dict.fromkeys("█▊▋▌▐▓", "#"),
+        **dict.fromkeys("▍▎▏░▒·", "."),
+        **dict.fromkeys("▲△", "^"),
+        **dict.fromkeys("▼▽", "v"),
+        **dict.fromkeys("✖×", "x"),
+        **dict.fromkeys("‖Ⅱ", "="),
+        **dict.fromkeys("■▶▸›", ">"),
+        **dict.fromkeys("◐○", "o"),
+        "…": ".",
+        "°": " ",
+        "✔": "+",
+        "≈": "~",
+        "±": "~",
+        "←": "<",
+        "→": ">",
+        "↑": "^",
+        "↓": "v",
+    }
+)
+
+
+def line(*spans: Span) -> Line:
+    """A line of its spans, empty ones left out."""
+    return tuple(span for span in spans if span[0])
+
+
+@lru_cache(maxsize=4096)
+def width(text: str) -> int:
+    """How many terminal cells the text takes."""
+    return cell_len(text)
+
+
+def line_width(spans: Line) -> int:
+    """How many terminal cells the line takes."""
+    return sum(width(text) for text, _ in spans)
+
+
+def fit(spans: Line, cells: int) -> Line:
+    """The line at exactly `cells` cells: cut, with `…` where something is missing, or filled with blanks."""
+    if cells <= 0:
+        return ()
+    missing = cells - line_width(spans)
+    if missing >= 0:
+        return (*spans, (" " * missing, "text")) if missing else spans
+    kept: list[Span] = []
+    left = cells - 1
+    for text, role in spans:
+        size = width(text)
+        if size > left:
+            kept.append((set_cell_size(text, left) + "…", role))
+            break
+        kept.append((text, role))
+        left -= size
+    return tuple(kept)
+
+
+def spread(left: Line, right: Line, cells: int) -> Line:
+    """`left` and `right` at the two ends of `cells` cells; what does not fit is cut from the left one."""
+    room = cells - line_width(right)
+    if room < 2:
+        return fit(left, cells)
+    return fit(left, room) + right
+
+
+def first_fitting(forms: Sequence[Line], cells: int) -> Line:
+    """The first form that fits, else the last one; nothing without any."""
+    return next((form for form in forms if line_width(form) <= cells), forms[-1] if forms else ())
+
+
+def joined(parts: Iterable[Line], gap: str = "   ") -> Line:
+    """The parts that are not empty, with gaps between them."""
+    spans: list[Span] = []
+    for part in parts:
+        if part:
+            spans.extend([(gap, "text"), *part] if spans else part)
+    return tuple(spans)
+
+
+def to_ascii(spans: Line) -> Line:
+    """The same line in ASCII, cell for cell."""
+    return tuple((_ascii_text(text), role) for text, role in spans)
+
+
+def text_of(spans: Line) -> str:
+    """The line without its roles."""
+    return "".join(text for text, _ in spans)
+
+
+def changed_cells(old: Line, new: Line) -> tuple[int, int] | None:
+    """First and last + 1 of the cells in which two lines of equal width differ, None when they do not."""
+    if old == new:
+        return None
+    before, after = _cells(old), _cells(new)
+    if len(before) != len(after):
+        return 0, max(len(before), len(after))
+    differing = [place for place, (one, other) in enumerate(zip(before, after, strict=True)) if one != other]
+    return (differing[0], differing[-1] + 1) if differing else None
+
+
+def wrapped(text: str, cells: int, role: Role = "text") -> list[Line]:
+    """Words of the text in lines of at most `cells` cells."""
+    lines: list[str] = []
+    for word in text.split():
+        if lines and width(lines[-1]) + 1 + width(word) <= cells:
+            lines[-1] += " " + word
+        else:
+            lines.append(word)
+    return [fit(((text_line, role),), cells) for text_line in lines] if cells > 0 else []
+
+
+def merged(cells: Sequence[Span]) -> Line:
+    """Neighbours of the same role as one span."""
+    spans: list[Span] = []
+    texts: list[str] = []
+    current: Role | None = None
+    for text, role in cells:
+        if role != current and texts and current is not None:
+            spans.append(("".join(texts), current))
+            texts = []
+        texts.append(text)
+        current = role
+    if texts and current is not None:
+        spans.append(("".join(texts), current))
+    return tuple(spans)
+
+
+@lru_cache(maxsize=4096)
+def _ascii_text(text: str) -> str:
+    return "".join(character if character.isascii() else "?" * width(character) for character in text.translate(_ASCII))
+
+
+def _cells(spans: Line) -> list[tuple[str, Role]]:
+    cells: list[tuple[str, Role]] = []
+    for text, role in spans:
+        for character in text:
+            cells.append((character, role))
+            cells.extend([("", role)] * (width(character) - 1))
+    return cells

@@ -1,0 +1,83 @@
+"""Where the memory goes: the accelerator's by component, or the process's own without one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pgs_tui.format import gib
+from pgs_tui.widgets.bars import Part, stacked_bar
+from pgs_tui.widgets.lines import Line, Span, first_fitting, joined, line, line_width
+from pgs_tui.widgets.panel import Panel
+
+SHORTEST_BAR = 10
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryView:
+    """`total` and the parts in GiB; `readings` are further numbers, each with its name."""
+
+    title: str = "memory"
+    device: str = ""
+    parts: tuple[Part, ...] = ()
+    used: float | None = None
+    total: float | None = None
+    readings: tuple[tuple[str, str], ...] = ()
+    alarm: str = ""
+
+
+class MemoryPanel(Panel):
+    """One stacked bar, its legend and the numbers behind it."""
+
+    def __init__(self, *, id: str) -> None:
+        super().__init__(id=id)
+        self._view = MemoryView()
+
+    def show(self, view: MemoryView) -> None:
+        """Show another state of the memory."""
+        self._view = view
+        self.redraw()
+
+    def title(self) -> Line:
+        device = f"  {self._view.device}" if self._view.device else ""
+        return line((self._view.title, "title"), (device, "dim"))
+
+    def value(self) -> Line:
+        if self._view.used is None:
+            return ()
+        total = f" / {gib(self._view.total)}" if self._view.total else ""
+        return line((f"{gib(self._view.used)}{total} GiB", "value"))
+
+    def summary(self) -> Sequence[Line]:
+        alarm = line((self._view.alarm, "warn"))
+        shorter = [self._readings(count) for count in range(len(self._view.readings), 0, -1)]
+        return [joined([alarm, shorter[0]]), *([alarm] if alarm else shorter)] if shorter else [alarm]
+
+    def brief(self, width: int) -> Line:
+        head = [self.title()[:1], self.value()]
+        return first_fitting([joined([*head, form], "  ") for form in (*self.summary(), ())], width)
+
+    def body(self, width: int, height: int) -> Sequence[Line]:
+        view = self._view
+        if view.used is None:
+            return [line(("no reading yet", "dim"))]
+        legend = self._legend()
+        whole = view.total or sum(part.amount for part in view.parts)
+        beside = width - line_width(legend) - 3
+        if height >= 2 or beside < SHORTEST_BAR:
+            return [stacked_bar(view.parts, whole, width), legend]
+        return [joined([stacked_bar(view.parts, whole, beside), legend])]
+
+    def _legend(self) -> Line:
+        spans: list[Span] = []
+        for part in self._view.parts:
+            spans += [(" ", "text")] if spans else []
+            spans += [("■ ", part.role), (f"{part.name} ", "dim"), (f"{gib(part.amount)} ", "text")]
+        return tuple(spans)
+
+    def _readings(self, count: int) -> Line:
+        spans: list[Span] = []
+        for name, reading in self._view.readings[:count]:
+            spans += [(" · ", "dim")] if spans else []
+            spans += [(f"{name} " if name else "", "dim"), (reading, "text")]
+        return tuple(spans)

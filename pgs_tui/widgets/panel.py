@@ -1,0 +1,74 @@
+"""A frame with a title and a value in its upper edge and a summary in its lower one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pgs_tui.widgets.drawn import Drawn
+from pgs_tui.widgets.lines import Line, Role, first_fitting, fit, joined, line, line_width, spread
+
+SMALLEST_FRAME = 3
+"""Rows below which a panel is a single line without a frame."""
+NARROWEST_FRAME = 12
+
+
+class Panel(Drawn, can_focus=True):
+    """Subclasses fill it by `title`, `value`, `summary` and `body`. Too small for its frame, it becomes one line."""
+
+    framed = True
+
+    def title(self) -> Line:
+        """The left of the upper edge."""
+        return ()
+
+    def value(self) -> Line:
+        """The right of the upper edge."""
+        return ()
+
+    def summary(self) -> Sequence[Line]:
+        """The left of the lower edge, the fullest form first; the first that fits is taken."""
+        return ()
+
+    def body(self, width: int, height: int) -> Sequence[Line]:
+        """What stands inside the frame."""
+        return ()
+
+    def brief(self, width: int) -> Line:
+        """The whole panel as one line."""
+        head = [self.title(), self.value()]
+        return first_fitting([joined([*head, form], "  ") for form in (*self.summary(), ())], width)
+
+    def on_focus(self) -> None:
+        """The frame shows the focus."""
+        self.redraw()
+
+    def on_blur(self) -> None:
+        """The frame shows the focus."""
+        self.redraw()
+
+    def draw(self, width: int, height: int) -> Sequence[Line]:
+        """The frame around the body, or the brief form where there is no room for it."""
+        if not self.framed or height < SMALLEST_FRAME or width < NARROWEST_FRAME:
+            brief = line((" ", "text"), *self.brief(width - 1))
+            return [brief, *([] if height < 2 else self.body(width, height - 1))]
+        edge: Role = "focus" if self.has_focus else "frame"
+        inner = width - 4
+        side, end = ("│ ", edge), (" │", edge)
+        body = [fit(row, inner) for row in self.body(inner, height - 2)[: height - 2]]
+        body += [fit((), inner)] * (height - 2 - len(body))
+        return [
+            self._edge("╭─", self.title(), self.value(), "─╮", width, edge),
+            *[line(side, *row, end) for row in body],
+            self._edge("╰─", first_fitting(self.summary(), width - 6), (), "─╯", width, edge),
+        ]
+
+    def _edge(self, left: str, text: Line, value: Line, right: str, width: int, role: Role) -> Line:
+        room = width - len(left) - len(right)
+        tail = line((" ", "text"), *value, (" ", "text")) if value else ()
+        head = line((" ", "text"), *text, (" ", "text")) if text else ()
+        if line_width(head) + line_width(tail) > room:
+            head = fit(head, max(room - line_width(tail), 0))
+        rule = room - line_width(head) - line_width(tail)
+        if rule < 0:
+            return fit(spread(text, value, width), width)
+        return line((left, role), *head, ("─" * rule, role), *tail, (right, role))

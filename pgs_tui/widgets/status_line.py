@@ -1,0 +1,99 @@
+"""The first line of the screen: which run, how far, how long still, in what state, how old the news is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pgs_tui.format import duration, percent, plain, whole
+from pgs_tui.widgets.bars import progress_bar
+from pgs_tui.widgets.drawn import Drawn
+from pgs_tui.widgets.lines import Line, Role, fit, joined, line, line_width, spread
+
+BAR_CELLS = (18, 12, 8, 0)
+"""Lengths that the progress bar may have; the longest that fits is taken."""
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """Everything the line can say. `sign` and `state` tell the state without colour."""
+
+    name: str = ""
+    state: str = "starting"
+    sign: str = "○"
+    role: Role = "dim"
+    step: int | None = None
+    total: int | None = None
+    epoch: float | None = None
+    remaining: float | None = None
+    age: str = ""
+    age_role: Role = "dim"
+    held: bool = False
+
+
+class StatusLine(Drawn):
+    """Leaves out the least important parts where there is no room, and keeps every field at a steady width."""
+
+    def __init__(self, *, id: str) -> None:
+        super().__init__(id=id)
+        self._status = Status()
+
+    def show(self, status: Status) -> None:
+        """Show another status; nothing is repainted when nothing changed."""
+        if status != self._status:
+            self._status = status
+            self.redraw()
+
+    def draw(self, width: int, height: int) -> Sequence[Line]:
+        return [self._best(width - 2)]
+
+    def _best(self, width: int) -> Line:
+        """The richest form that fits; None stands for the way so far, whose bar may shrink."""
+        state, age, name = self._state(), self._age(), self._run_name()
+        brand = line(("pgs-tui", "dim"))
+        for parts, right in (
+            ([brand, name, None, self._epoch(), self._left()], [state, age]),
+            ([name, None, self._epoch(), self._left()], [state, age]),
+            ([name, None, self._left()], [state, age]),
+            ([name, None], [state, age]),
+            ([name, self._step()], [state]),
+            ([self._step()], [state]),
+        ):
+            for cells in BAR_CELLS:
+                left = joined([self._way(cells) if part is None else part for part in parts])
+                end = joined(right)
+                if line_width(left) + line_width(end) + 3 <= width:
+                    return line((" ", "text"), *spread(left, end, width))
+        return line((" ", "text"), *fit(joined([self._step(), state], " "), width))
+
+    def _run_name(self) -> Line:
+        return line((plain(self._status.name), "title"))
+
+    def _step(self) -> Line:
+        if self._status.step is None:
+            return ()
+        total = whole(self._status.total) if self._status.total else ""
+        step = whole(self._status.step).rjust(len(total))
+        return line(("step ", "dim"), (step, "value"), (f"/{total}" if total else "", "dim"))
+
+    def _way(self, cells: int) -> Line:
+        step, total = self._status.step, self._status.total
+        if step is None or not total:
+            return self._step()
+        share = percent(step / total).rjust(5)
+        return joined([self._step(), progress_bar(step / total, cells), line((share, "text"))], " ")
+
+    def _epoch(self) -> Line:
+        return line(("epoch ", "dim"), (f"{self._status.epoch:.2f}", "text")) if self._status.epoch is not None else ()
+
+    def _left(self) -> Line:
+        if self._status.remaining is None:
+            return ()
+        return line(("ETA ", "dim"), (duration(self._status.remaining).ljust(8), "text"))
+
+    def _state(self) -> Line:
+        held = line(("‖ view held", "warn")) if self._status.held else ()
+        return joined([held, line((f"{self._status.sign} {self._status.state}", self._status.role))])
+
+    def _age(self) -> Line:
+        return line((self._status.age, self._status.age_role))

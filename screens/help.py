@@ -1,0 +1,91 @@
+"""The help page, made from the table of keys."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.screen import ModalScreen
+
+from pgs_tui.keys import ScreenName, keys_of
+from pgs_tui.look import GlyphName
+from pgs_tui.widgets.lines import Line, line, wrapped
+from pgs_tui.widgets.panel import Panel
+
+WIDTH = 76
+SIGNS = (
+    ("●", "training"),
+    ("◐", "getting ready, evaluating, saving"),
+    ("‖", "paused or held"),
+    ("✔ ■ ✖", "finished, stopped, failed or killed"),
+    ("▲", "an incident, or a value above the chart"),
+    ("×", "a value that is not a number or infinite, at its step"),
+    ("◆", "an evaluation"),
+)
+
+
+class HelpScreen(ModalScreen[None], inherit_bindings=False):
+    """Scrolls where the terminal is too low for it."""
+
+    CSS_PATH = "modal.tcss"
+    AUTO_FOCUS = ""
+    BINDINGS: ClassVar[list[BindingType]] = [
+        ("escape,q,question_mark,enter,ctrl+c", "out", "close"),
+        ("up,k", "scroll_by(-1)", "up"),
+        ("down,j", "scroll_by(1)", "down"),
+        ("home", "scroll_by(-1000)", "to the start"),
+        ("end", "scroll_by(1000)", "to the end"),
+    ]
+
+    def __init__(self, screen: ScreenName, glyphs: GlyphName) -> None:
+        super().__init__()
+        self._page = _Page(screen)
+        self._page.glyphs = glyphs
+
+    def compose(self) -> ComposeResult:
+        yield self._page
+
+    def action_out(self) -> None:
+        self.dismiss()
+
+    def action_scroll_by(self, lines: int) -> None:
+        self._page.scroll(lines)
+
+
+class _Page(Panel):
+    def __init__(self, screen: ScreenName) -> None:
+        super().__init__(id="box")
+        self._entries = [(entry.shown, entry.help) for entry in keys_of(screen) if entry.shown]
+        self._first = 0
+
+    def on_mount(self) -> None:
+        self.styles.width = WIDTH
+        self.styles.height = len(self._text(WIDTH - 4)) + 2
+
+    def scroll(self, lines: int) -> None:
+        rows = self.size.height - 2
+        self._first = min(max(self._first + lines, 0), max(len(self._text(self.size.width - 4)) - rows, 0))
+        self.redraw()
+
+    def title(self) -> Line:
+        return line(("keys", "title"))
+
+    def summary(self) -> Sequence[Line]:
+        return [line(("Esc closes · ↑↓ scroll", "dim"))]
+
+    def body(self, width: int, height: int) -> Sequence[Line]:
+        return self._text(width)[self._first : self._first + height]
+
+    def _text(self, width: int) -> list[Line]:
+        entries = [row for shown, help_text in self._entries for row in _entry(shown, help_text, width)]
+        signs = [row for sign, meaning in SIGNS for row in _entry(sign, meaning, width)]
+        mouse = "Text is selected with the terminal's own means; when started with --mouse, hold Shift."
+        return [*entries, (), line(("signs", "title")), *signs, (), *wrapped(mouse, width, "dim")]
+
+
+def _entry(key: str, meaning: str, width: int) -> list[Line]:
+    rows = wrapped(meaning, max(width - 12, 8))
+    first = line((key.ljust(12), "key"), *rows[0]) if rows else line((key, "key"))
+    return [first, *[line((" " * 12, "text"), *row) for row in rows[1:]]]

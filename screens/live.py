@@ -1,0 +1,100 @@
+"""A run as the dashboard shows it: takes in its news, says what the panels show, passes on what the person wants."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+
+from engine.rundir import RunDir
+from pgs_tui.format import plain, whole
+from pgs_tui.runs.control import Command, send
+from pgs_tui.runs.follow import Update
+from pgs_tui.runs.history import History
+from pgs_tui.runs.incidents import Incident
+from pgs_tui.widgets.chart_panel import ChartView
+from pgs_tui.widgets.lines import Role
+from pgs_tui.widgets.memory_panel import MemoryView
+from pgs_tui.widgets.status_line import Status
+from screens import readings
+
+
+class LiveRun:
+    """`take` updates in the order in which they come; the rest can be asked at any time."""
+
+    def __init__(self, name: str, run: RunDir, clock: Callable[[], float] = time.time) -> None:
+        self.run = run
+        self.history = History()
+        self._name = name
+        self._clock = clock
+        self._update = Update()
+        self._asked: dict[str, Command] = {}
+
+    @property
+    def going(self) -> bool:
+        """True until the run has ended, as far as is known."""
+        return self._situation().outcome == "running"
+
+    @property
+    def exit_code(self) -> int:
+        """What the run's end means for the exit code of whoever watched it; 0 while it goes on."""
+        end = self.history.end
+        return end.exit_code if end is not None else 0 if self.going else 1
+
+    def take(self, update: Update) -> None:
+        """Take in news."""
+        self._update = update
+        self.history.fold(update.events)
+
+    def status(self, held: bool = False) -> Status:
+        """The first line; `held` says that the panels do not follow at the moment."""
+        return readings.status(self._situation(held))
+
+    def curves(self, alpha: float | None) -> dict[str, ChartView]:
+        """What each chart shows, by its id. `alpha` is the constant of the average over the raw values, if any."""
+        return {
+            "loss": readings.loss(self.history, alpha),
+            "grad_norm": readings.grad_norm(self.history, alpha),
+            "tok_s": readings.tok_s(self.history, alpha),
+            "dt": readings.dt(self.history, alpha),
+        }
+
+    def memory(self) -> MemoryView:
+        """What the memory panel shows."""
+        return readings.memory(self.history)
+
+    def incidents(self) -> tuple[Incident, ...]:
+        """All incidents, oldest first."""
+        return self.history.incidents.all()
+
+    def ending(self, last_words: tuple[str, ...]) -> tuple[str, str, Role] | None:
+        """How it ended, what is known about it, and the role of these words; None while it goes on."""
+        return readings.banner(self._situation(), last_words)
+
+    def ask(self, command: Command) -> None:
+        """Send a command to the engine. Raises OSError."""
+        self._asked[send(self.run, command)] = command
+
+    def answers(self) -> Iterator[tuple[str, Role]]:
+        """What the engine has answered since the last time to commands from here."""
+        for command_id in self._asked.keys() & self.history.acks.keys():
+            ack = self.history.acks[command_id]
+            yield f"{self._asked.pop(command_id)}: {plain(ack.message)}", "good" if ack.ok else "bad"
+
+    def farewell(self) -> str:
+        """What the restored terminal should say."""
+        step = self.history.last_step
+        where = f" at step {whole(step)}" if step is not None else ""
+        back = f"pgs-tui attach {self.run.id}"
+        if self.going:
+            return f"{self.run.id} goes on{where}. Come back with: {back}"
+        return f"{self.run.id}: {self._situation().outcome}{where}. Look again with: {back}"
+
+    def _situation(self, held: bool = False) -> readings.Situation:
+        return readings.Situation(
+            name=self._name,
+            history=self.history,
+            life=self._update.life,
+            now=self._clock(),
+            exit_code=self._update.exit_code,
+            held=held,
+        )

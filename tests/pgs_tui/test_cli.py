@@ -1,0 +1,86 @@
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pgs_tui.cli import Arguments, UsageError, main, parse
+
+
+def test_overrides_are_taken_as_the_config_wants_them() -> None:
+    parsed = parse(["c.yaml", "--train.learning_rate", "1e-5", "--data.packing=false", "--train.resume_from", "-"])
+    assert parsed == Arguments(
+        ["c.yaml"], ["--train.learning_rate", "1e-5", "--data.packing=false", "--train.resume_from", "-"]
+    )
+
+
+def test_options_are_told_from_overrides() -> None:
+    parsed = parse(["attach", "latest", "--light", "--mouse", "--plain"])
+    assert parsed == Arguments(["attach", "latest"], [], theme="light", mouse=True, plain=True)
+    assert parse(["--theme", "terminal"]).theme == parse(["--theme=terminal"]).theme == "terminal"
+
+
+@pytest.mark.parametrize(
+    ("argv", "says"),
+    [
+        (["--train.epochs"], "--train.epochs needs a value"),
+        (["--theme", "pink"], "use one of dark, light, terminal"),
+        (["--epochs", "2"], "unknown option --epochs"),
+        (["-x"], "unknown option -x"),
+    ],
+)
+def test_what_makes_no_sense_is_said(argv: list[str], says: str) -> None:
+    with pytest.raises(UsageError, match=says):
+        parse(argv)
+
+
+@pytest.mark.parametrize(
+    ("argv", "says"),
+    [
+        (["one.yaml", "two.yaml"], "one config at a time"),
+        (["nowhere.yaml"], "nowhere.yaml: no such config file"),
+        (["attach", "a", "b"], "attach takes one run"),
+        (["attach", "nothing-of-this-name"], "no such run"),
+        (["--nonsense"], "unknown option"),
+    ],
+)
+def test_a_mistake_is_one_line_on_stderr_and_exit_code_2(
+    argv: list[str], says: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    assert main(argv) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert says in captured.err
+    assert captured.err.count("\n") == 1
+
+
+def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    assert "usage: pgs-tui" in capsys.readouterr().out
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out.startswith("pgs-tui ")
+
+
+def modules_after(code: str) -> set[str]:
+    script = f"import sys\n{code}\nprint('\\n'.join(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    return set(done.stdout.split("\n"))
+
+
+HEAVY = {"torch", "transformers", "datasets", "bitsandbytes", "numpy", "tokenizers"}
+
+
+def test_nothing_is_loaded_before_it_is_needed() -> None:
+    assert not modules_after("import pgs_tui.cli") & {"textual", "rich", "asyncio", "engine.rundir", "argparse"}
+    first_frame = modules_after("import pgs_tui.cli, pgs_tui.app, pgs_tui.terminal")
+    assert not first_frame & {"plotext", "pydantic", "yaml", "psutil", "engine.config", "engine.events"}
+
+
+def test_no_heavy_library_ever() -> None:
+    code = """
+import pgs_tui.app, pgs_tui.plain, pgs_tui.opening, pgs_tui.widgets.chart, plotext
+import screens.dashboard, screens.live, screens.help, screens.confirm, screens.copying
+from engine.config import load_config
+"""
+    assert not modules_after(code) & HEAVY

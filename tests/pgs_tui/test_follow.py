@@ -1,0 +1,127 @@
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from engine.events import Batch, End
+from engine.rundir import RunDir, this_process, write_run_info
+from pgs_tui.runs import follow
+from pgs_tui.runs.follow import Engine, Follower, Update
+from tests.pgs_tui.making import ScriptedEngine, ScriptedLog, ScriptedReader, stamped, step
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def follower(reader=None, log=None, engine=None, clock=None) -> Follower:
+    engine = engine or ScriptedEngine()
+    return Follower(reader or ScriptedReader(), log or ScriptedLog(), engine.look, clock or Clock())
+
+
+def test_a_poll_brings_one_update_with_all_that_is_new() -> None:
+    following = follower(ScriptedReader(Batch(stamped(step(1)), ("a note",))), ScriptedLog(("a line",)))
+    (update,) = following.poll()
+    assert update == Update(stamped(step(1)), ("a line",), ("a note",), "live")
+    assert list(following.poll()) == [], "no news, no update"
+
+
+def test_a_long_past_comes_in_slices() -> None:
+    events = stamped(*(step(number) for number in range(1, 4501)))
+    updates = list(follower(ScriptedReader(Batch(events)), ScriptedLog(("x",))).poll())
+    assert [len(update.events) for update in updates] == [2000, 2000, 500]
+    assert [update.loading for update in updates] == [True, True, False]
+    assert [update.log for update in updates] == [(), (), ("x",)]
+
+
+def test_polling_slows_down_while_nothing_happens() -> None:
+    following = follower(ScriptedReader(Batch(stamped(step(1)))))
+    list(following.poll())
+    assert following.pause == follow.FASTEST
+    for _ in range(20):
+        list(following.poll())
+    assert following.pause == follow.SLOWEST
+
+
+def test_polling_is_slow_once_the_run_is_over() -> None:
+    end = End(status="finished", reason="", exit_code=0, last_step=1)
+    following = follower(ScriptedReader(Batch(stamped(end))), engine=ScriptedEngine("gone", 0))
+    for _ in range(20):
+        list(following.poll())
+    assert following.pause == follow.SLOWEST_AFTER_END
+
+
+def test_a_log_with_more_to_come_is_read_on_at_once() -> None:
+    following = follower(ScriptedReader(Batch(stamped(step(1)), more=True)))
+    (update,) = following.poll()
+    assert update.loading
+    assert following.pause == 0.0
+
+
+def test_the_death_of_the_engine_is_news_and_brings_its_last_words() -> None:
+    engine, clock = ScriptedEngine(), Clock()
+    following = follower(ScriptedReader(Batch(stamped(step(1)))), ScriptedLog(unfinished=("cut of",)), engine, clock)
+    list(following.poll())
+    engine.life, engine.exit_code = "gone", -9
+    clock.now += follow.LIFE_EVERY
+    (update,) = following.poll()
+    assert (update.life, update.exit_code, update.log) == ("gone", -9, ("cut of",))
+
+
+def test_the_engine_is_looked_at_more_than_once_within_two_seconds() -> None:
+    assert follow.LIFE_EVERY + follow.SLOWEST < 2
+
+
+def test_following_ends_when_nobody_wants_it() -> None:
+    delivered: list[Update] = []
+    pauses: list[float] = []
+
+    def wait(seconds: float) -> bool:
+        pauses.append(seconds)
+        return len(pauses) == 3
+
+    follower(ScriptedReader(Batch(stamped(step(1))))).run(delivered.append, wait)
+    assert len(delivered) == 1
+    assert len(pauses) == 3
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> RunDir:
+    return RunDir(tmp_path)
+
+
+def test_a_child_lives_until_it_exits_and_leaves_no_zombie(run: RunDir) -> None:
+    child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    engine = Engine(run, child)
+    assert engine.look() == ("live", None)
+    child.communicate(b"\n")
+    assert engine.look() == ("gone", 0)
+
+
+def test_an_engine_of_another_program_is_known_by_run_json(run: RunDir) -> None:
+    write_run_info(run, this_process(run, "x"))
+    assert Engine(run).look() == ("live", None)
+
+
+def test_another_process_with_the_same_number_is_not_the_engine(run: RunDir) -> None:
+    info = this_process(run, "x")
+    write_run_info(run, type(info)(**{**{k: getattr(info, k) for k in info.__slots__}, "pid_start": "1"}))
+    assert Engine(run).look()[0] == "gone"
+
+
+def test_a_run_of_another_host_is_not_called_dead(run: RunDir) -> None:
+    info = this_process(run, "x")
+    fields = {key: getattr(info, key) for key in info.__slots__}
+    write_run_info(run, type(info)(**{**fields, "host": "elsewhere.example", "boot_id": "b", "pid": os.getpid()}))
+    assert Engine(run).look()[0] == "elsewhere"
+
+
+def test_a_run_without_run_json_is_starting_for_a_while(run: RunDir) -> None:
+    assert Engine(run, patience=60).look()[0] == "starting"
+    assert Engine(run, patience=0).look()[0] == "gone"

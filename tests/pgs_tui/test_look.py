@@ -1,0 +1,52 @@
+import pytest
+
+from pgs_tui.look import Look, look_of
+from pgs_tui.themes import THEMES
+
+XTERM = {"TERM": "xterm-256color"}
+
+
+def test_the_usual_terminal() -> None:
+    assert look_of(XTERM, "utf-8") == Look("dark", "braille", ascii_only=False, mouse=False)
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "ANSI_X3.4-1968", "latin-1"])
+def test_an_encoding_without_frames_gets_ascii(encoding: str) -> None:
+    look = look_of({**XTERM, "PGS_TUI_GLYPHS": "blocks"}, encoding)
+    assert (look.glyphs, look.ascii_only) == ("ascii", True)
+
+
+@pytest.mark.parametrize(
+    ("environment", "theme"),
+    [
+        ({"NO_COLOR": "1"}, "terminal"),
+        ({"NO_COLOR": ""}, "dark"),
+        ({"TERM": "linux"}, "terminal"),
+        ({"TERM": "screen", "COLORTERM": "truecolor"}, "dark"),
+        ({"COLORFGBG": "0;15"}, "light"),
+        ({"COLORFGBG": "15;default;0"}, "dark"),
+        ({"PGS_TUI_THEME": "light"}, "light"),
+        ({"PGS_TUI_THEME": "light", "NO_COLOR": "1"}, "terminal"),
+    ],
+)
+def test_the_theme_fits_the_terminal(environment: dict[str, str], theme: str) -> None:
+    assert look_of({**XTERM, **environment}, "UTF-8").theme == theme
+
+
+def test_the_command_line_goes_before_the_environment() -> None:
+    assert look_of({**XTERM, "PGS_TUI_THEME": "dark"}, "utf8", "light").theme == "light"
+
+
+def test_a_name_that_is_none_is_said() -> None:
+    with pytest.raises(ValueError, match=r"PGS_TUI_GLYPHS=dots.*braille, blocks, ascii"):
+        look_of({**XTERM, "PGS_TUI_GLYPHS": "dots"}, "utf-8")
+
+
+def test_all_themes_name_the_same_roles() -> None:
+    roles = [{name for name in theme.variables if name.startswith("ink-")} for theme in THEMES.values()]
+    assert roles[0] == roles[1] == roles[2]
+
+
+def test_the_terminal_theme_paints_no_background() -> None:
+    theme = THEMES["terminal"]
+    assert {theme.background, theme.surface, theme.panel} == {"ansi_default"}
