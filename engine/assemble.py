@@ -144,8 +144,9 @@ def _check_with_all_known(config: Config, session: Session, model: PreTrainedMod
     problem = check_schedule(config.train, total_steps)
     if problem is not None:
         raise UserError(str(problem))
-    for note in check_updates(config.train, str(model.dtype).removeprefix("torch.")):
-        session.say(f"note: {note}")
+    if config.model.torch_dtype == "auto":  # an explicit type was judged when the config was loaded
+        for note in check_updates(config.train, str(model.dtype).removeprefix("torch.")):
+            session.say(f"note: {note}")
 
 
 def _pad_id(tokenizer: PreTrainedTokenizerBase) -> int:

@@ -59,11 +59,14 @@ class Saver:
     def save_best(self, step: int, state: State) -> None:
         """Save this step and let `checkpoints/best` point to it."""
         if self.save(step, state, kind="best"):
-            self.store.mark_best(step)
+            self.store.mark_best(self.session.run.checkpoints / f"step-{step}")
 
-    def save_final(self, step: int, state: State) -> Path:
+    def save_final(self, step: int, state: State, is_best: bool) -> Path:
         """Save `final`. Raises UserError when that is not possible: there is no later save to wait for."""
-        return self._save(step, "final", self.store.save_final, state)
+        path = self._save(step, "final", self.store.save_final, state)
+        if is_best:
+            self.store.mark_best(path)
+        return path
 
     def _save(
         self,

@@ -73,7 +73,7 @@ class Trainer:
                 step = self.train_step()
                 eval_loss = self.evaluate() if self.is_due(self.config.data.eval_every) else None
                 self.print_step(step, eval_loss)
-                if self.is_due(self.config.train.save_steps):
+                if self.is_due(self.config.train.save_steps) and self.progress.step < self.total_steps:
                     self.save()
                 self.obey_commands()
             return self.finish() if self.progress.step >= self.total_steps else self.stop()
@@ -209,13 +209,13 @@ class Trainer:
         return None if found is None else found[0]
 
     def record_evaluation(self, loss: float, tokens: int) -> None:
-        """Tell the result, and save weights that are better than all before; those of the start are no news."""
+        """Tell the result, and save weights better than all before; those of the last step come with `final`."""
         step, best_so_far = self.progress.step, self.progress.best_eval
         is_best = best_so_far is None or loss < best_so_far
         self.session.emit(Eval(step=step, loss=loss, tokens=tokens, best=is_best))
         if is_best:
             self.progress.best_eval, self.progress.best_step = loss, step
-            if step > 0:
+            if 0 < step < self.total_steps:
                 self.saver.save_best(step, self.state())
 
     def save(self) -> None:
@@ -291,7 +291,7 @@ class Trainer:
         step = self.progress.step
         if not self.is_due(self.config.data.eval_every):
             self.evaluate()
-        path = self.saver.save_final(step, self.state())
+        path = self.saver.save_final(step, self.state(), is_best=self.progress.best_step == step)
         reason = f"all {step} steps are done; the model is in {path}"
         return End(status="finished", reason=reason, exit_code=0, last_step=step)
 

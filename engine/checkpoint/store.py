@@ -56,11 +56,12 @@ class CheckpointStore:
         self._write_whole(self._run.final, write, expected_bytes)
         return self._run.final
 
-    def mark_best(self, step: int) -> None:
-        """Let `checkpoints/best` point to the checkpoint of this step, then remove those that are too old."""
+    def mark_best(self, checkpoint: Path) -> None:
+        """Let `checkpoints/best` point to this checkpoint, then remove those that are too old."""
         link = self._run.best.with_name(f"{_TEMPORARY}best")
+        link.parent.mkdir(exist_ok=True)
         link.unlink(missing_ok=True)
-        link.symlink_to(f"step-{step}")
+        link.symlink_to(os.path.relpath(checkpoint, link.parent))
         link.replace(self._run.best)
         self.prune()
 

@@ -49,6 +49,8 @@ def load_model(folder: Path, config: ModelConfig, device: torch.device) -> PreTr
     from transformers.utils import logging
 
     logging.disable_progress_bar()
+    if device.type == "cpu":
+        logging.set_verbosity_error()  # it would advise kernels that only a GPU can run
     options: dict[str, Any] = {
         "dtype": weights_dtype(config, device),
         "trust_remote_code": config.trust_remote_code,

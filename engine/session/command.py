@@ -13,6 +13,7 @@ from pathlib import Path
 from engine.config import Loaded, dump_config
 from engine.errors import UserError
 from engine.events import Alert, End, EventWriter
+from engine.monitor import Sampler
 from engine.rundir import register_run, this_process, write_run_info
 from engine.session.console import copied_to
 from engine.session.control import ControlInbox
@@ -45,21 +46,22 @@ def train_command(loaded: Loaded, command: str, run_dir: Path | None) -> int:
 
 def _ended(session: Session, loaded: Loaded, opened: Opened, command: str) -> End:
     """Train until the end, whatever it is, and say what it was."""
-    last_step = session.where
+    where = session.where
     try:
         _introduce(session, loaded, opened)
-        from engine.assemble import assemble  # brings torch, after the run's folder tells that something is going on
+        with Sampler(session.emit, opened.run.path):
+            from engine.assemble import assemble  # brings torch, after the run's folder tells that something goes on
 
-        return assemble(loaded, session, opened, command).run()
+            return assemble(loaded, session, opened, command).run()
     except StopNow:
         return End(status="stopped", reason=f"{session.stop.reason} before the first step", exit_code=0, last_step=0)
     except KeyboardInterrupt:
         reason = "interrupted twice: left at once, without a checkpoint of the last steps"
-        return End(status="failed", reason=reason, exit_code=INTERRUPTED, last_step=last_step.step)
+        return End(status="failed", reason=reason, exit_code=INTERRUPTED, last_step=where.step)
     except BaseException as error:
-        failure = explain(error, loaded.config, session.where)
+        failure = explain(error, loaded.config, where)
         _report(session, failure, error)
-        return End(status="failed", reason=failure.reason, exit_code=failure.exit_code, last_step=last_step.step)
+        return End(status="failed", reason=failure.reason, exit_code=failure.exit_code, last_step=where.step)
 
 
 def _introduce(session: Session, loaded: Loaded, opened: Opened) -> None:

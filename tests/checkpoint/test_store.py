@@ -66,13 +66,12 @@ def test_space_is_checked_before_anything_is_written(run: RunDir, monkeypatch: p
 
 def test_the_best_one_stays_beyond_the_count(run: RunDir) -> None:
     store = CheckpointStore(run, keep=1)
-    store.save(1, write, 100)
-    store.mark_best(1)
+    store.mark_best(store.save(1, write, 100))
     for step in (2, 3):
         store.save(step, write, 100)
     assert steps(run) == ["best", "step-1", "step-3"]
     assert not run.best.readlink().is_absolute() and run.best.resolve().name == "step-1"
-    store.mark_best(3)
+    store.mark_best(run.checkpoints / "step-3")
     assert steps(run) == ["best", "step-3"]
 
 
@@ -125,7 +124,7 @@ def test_a_step_saved_again_after_a_resume_replaces_the_earlier_one(run: RunDir)
 def test_a_person_may_name_a_checkpoint_its_link_or_its_run(run: RunDir) -> None:
     store = CheckpointStore(run, keep=2)
     step = store.save(7, write, 100)
-    store.mark_best(7)
+    store.mark_best(step)
     assert find_checkpoint(step) == step
     assert find_checkpoint(run.best) == step
     assert find_checkpoint(run.path) == step

@@ -1,0 +1,90 @@
+"""A run that was interrupted ends with the very numbers of one that was not."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from engine.cli import main
+from engine.events import End, Resume, Step
+from engine.rundir import RunDir, create_run_dir, read_run_info
+
+from .conftest import Outcome, read_events
+
+Train = Callable[..., Outcome]
+
+
+@pytest.mark.parametrize("optimizer", ["adamw", "adamw8bit", "lion", "lion8bit"])
+def test_the_next_twenty_losses_equal_the_uninterrupted_ones_bit_for_bit(
+    train: Train, optimizer: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    common = ("--train.max_steps", 45, "--train.optimizer", optimizer, "--data.eval_every", 10)
+    whole = train(*common)
+
+    def stop_after_25(trainer: object) -> None:
+        if trainer.progress.step == 25:  # type: ignore[attr-defined]
+            trainer.session.stop.request("the test stops here")  # type: ignore[attr-defined]
+
+    with monkeypatch.context() as patch:
+        patch.setattr("engine.train.Trainer.obey_commands", stop_after_25)
+        first = train(*common)
+    assert (first.code, first.end.status, first.end.last_step) == (0, "stopped", 25)
+    resumed = train(*common, "--train.resume_from", "auto")
+    assert resumed.run == first.run, "auto goes on in the run's own directory"
+    assert [event.from_step for event in resumed.of(Resume)] == [25]
+    assert resumed.losses == whole.losses
+    for one, other in zip(resumed.of(Step)[-20:], whole.of(Step)[-20:], strict=True):
+        assert (one.step, one.loss, one.grad_norm, one.lr, one.rows, one.epoch) == (
+            other.step,
+            other.loss,
+            other.grad_norm,
+            other.lr,
+            other.rows,
+            other.epoch,
+        )
+
+
+def test_a_checkpoints_path_starts_a_new_run_with_a_parent(train: Train) -> None:
+    first = train("--train.save_steps", 5)
+    assert sorted(path.name for path in first.run.checkpoints.iterdir()) == ["best", "step-10", "step-5"]
+    second = train("--train.max_steps", 14, "--train.resume_from", first.run.checkpoints / "step-5")
+    assert second.run != first.run and second.code == 0
+    info = read_run_info(second.run)
+    assert info is not None and info.parent == first.run.id
+    assert [step.step for step in second.of(Step)] == list(range(6, 15))
+    third = train("--train.max_steps", 14, "--train.resume_from", first.run.final)
+    assert [step.step for step in third.of(Step)] == [13, 14]
+
+
+def test_auto_without_an_unfinished_run_starts_a_new_one(train: Train, capsys: pytest.CaptureFixture[str]) -> None:
+    first = train()
+    second = train("--train.resume_from", "auto")
+    assert second.run != first.run
+    assert "no unfinished run of tiny" in capsys.readouterr().out
+
+
+def test_resuming_with_other_data_is_refused(
+    train: Train, config_file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = train("--train.save_steps", 5)
+    data = config_file.with_name("train.jsonl")
+    data.write_text("".join(data.read_text().splitlines(keepends=True)[:30]))
+    second = train("--train.resume_from", first.run.checkpoints / "step-5")
+    assert second.code == 1 and "count 60" in second.end.reason
+
+
+def test_a_checkpoint_that_is_not_there_is_bad_usage(config_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code = main(["train", "--config", str(config_file), "--train.resume_from", "nowhere/step-9"])
+    assert code == 2 and "nowhere/step-9" in capsys.readouterr().err
+
+
+def test_a_run_that_goes_on_is_not_started_twice(
+    config_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from engine.rundir import this_process, write_run_info
+
+    run = create_run_dir(tmp_path / "runs", "tiny")
+    write_run_info(run, this_process(run, "tiny"))
+    code = main(["train", "--config", str(config_file), "--run-dir", str(run.path)])
+    assert code == 1 and f"pgs-tui attach {run.id}" in capsys.readouterr().err
+    assert not any(isinstance(event, End) for event in read_events(RunDir(run.path)))
