@@ -22,7 +22,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ConfigError as error:
         print(f"pgs: {error}", file=sys.stderr)
         return USAGE_ERROR
-    from engine.session.command import train_command
+    from engine.run import train_command
 
     return train_command(loaded, command=" ".join(["pgs", *given]), run_dir=options.run_dir)
 
