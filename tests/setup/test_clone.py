@@ -11,6 +11,11 @@ import pytest
 
 from tests.setup.conftest import REPOSITORY
 
+SHORT_RUN = (
+    *("--train.max_steps", "3", "--train.warmup_steps", "1", "--train.logging_steps", "1"),
+    "--data.eval_samples=4",
+)
+
 # What a fresh machine has not: our own environment, a home with caches, settings of this test run.
 _OURS = ("PYTHON", "VIRTUAL_ENV", "XDG_", "HF_", "PYTEST_", "OMP_")
 
@@ -30,7 +35,7 @@ def test_a_clone_trains_after_one_command(tmp_path: Path) -> None:
     subprocess.run(["git", "clone", "--quiet", REPOSITORY, clone], check=True)
     try:
         done = subprocess.run(
-            ["./run.sh", "--train.max_steps", "3", "--train.warmup_steps", "1", "--train.logging_steps=1"],
+            ["./run.sh", *SHORT_RUN],
             cwd=clone,
             env=_fresh_environment(home),
             stdin=subprocess.DEVNULL,
