@@ -45,7 +45,8 @@ say "lint-imports"
 "$VENV/bin/lint-imports" --no-logo || FAILED+=("lint-imports")
 
 say "pytest"
-"$VENV/bin/python" -m pytest --numprocesses "$(worker_count)" --dist loadgroup --no-loadscope-reorder "$@" ||
+"$VENV/bin/python" -m pytest --numprocesses "$(worker_count)" --dist loadgroup --no-loadscope-reorder \
+    --durations 10 "$@" ||
     FAILED+=("pytest")
 
 if [[ ${#FAILED[@]} -gt 0 ]]; then

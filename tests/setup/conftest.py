@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -24,10 +25,8 @@ case "$1 $2" in
     "-m venv")
         echo "venv" >>"$CALLS"
         rm -rf "$4" && mkdir -p "$4/bin" && cp "$0" "$4/bin/python" && echo "version = 3.11" >"$4/pyvenv.cfg"
-        for name in pgs pgs-tui; do
-            printf '#!/usr/bin/env bash\nprintf "%%s|" "%s" "$@"; echo\n' "$name" >"$4/bin/$name"
-            chmod +x "$4/bin/$name"
-        done
+        printf '#!/usr/bin/env bash\nprintf "%%s|" pgs-tui "$@"; echo\n' >"$4/bin/pgs-tui"
+        chmod +x "$4/bin/pgs-tui"
         ;;
     "-m pip")
         echo "pip ${*: -1}" >>"$CALLS"
@@ -42,7 +41,7 @@ esac
 
 @dataclass
 class Project:
-    """A throw-away checkout; `run` starts its run.sh, without a terminal unless told otherwise."""
+    """A throw-away checkout; `run` starts its run.sh and waits, `start` does not wait."""
 
     root: Path
     environment: dict[str, str]
@@ -115,7 +114,7 @@ def add_tool(tools: Path) -> Callable[[str, str], None]:
 
 
 @pytest.fixture
-def project(tmp_path: Path, tools: Path) -> Project:
+def project(tmp_path: Path, tools: Path) -> Iterator[Project]:
     """A folder with the real scripts, and `python3.11` on the PATH being the stand-in."""
     root = tmp_path / "project"
     (root / ".ci").mkdir(parents=True)
@@ -132,4 +131,9 @@ def project(tmp_path: Path, tools: Path) -> Project:
         "CALLS": str(calls),
         "TERM": os.environ.get("TERM", "xterm"),
     }
-    return Project(root=root, environment=environment, calls_file=calls)
+    project = Project(root=root, environment=environment, calls_file=calls)
+    yield project
+    for process in project.started:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
