@@ -106,6 +106,10 @@ class PgsApp(App[Goodbye], inherit_bindings=False):
 
     def on_ready(self) -> None:
         gc.enable()
+        self.open()
+
+    def open(self) -> None:
+        """Begin with what was asked for, now that the first frame stands."""
         opening = self._opening
         if isinstance(opening, AttachTo):
             self._follow(opening.run)
@@ -130,7 +134,6 @@ class PgsApp(App[Goodbye], inherit_bindings=False):
 
     def on_pgs_app_ready(self, message: Ready) -> None:
         checked = message.checked
-        self.dashboard.log_panel.extend(checked.notes, "warn")
         if not checked.going:
             self._launch(checked)
             return

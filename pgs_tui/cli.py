@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from pgs_tui.look import THEME_NAMES, Look, ThemeName, look_of
 
 if TYPE_CHECKING:
-    from pgs_tui.app import AttachTo, StartConfig
+    from pgs_tui.app import AttachTo, StartConfig, Starter
 
 HELP = """\
 usage: pgs-tui [CONFIG] [--section.field VALUE ...]
@@ -144,7 +144,7 @@ def _train(arguments: Arguments) -> int:
         train(config, overrides)
     from pgs_tui.app import StartConfig
 
-    return _show(StartConfig(config, overrides, short_name(config)), _look(arguments))
+    return show(StartConfig(config, overrides, short_name(config)), _look(arguments))
 
 
 def _attach(arguments: Arguments) -> int:
@@ -161,7 +161,7 @@ def _attach(arguments: Arguments) -> int:
     from pgs_tui.app import AttachTo
 
     info = read_run_info(run)
-    return _show(AttachTo(run, info.name if info else run.id), _look(arguments))
+    return show(AttachTo(run, info.name if info else run.id), _look(arguments))
 
 
 def _forgive_encoding() -> None:
@@ -182,12 +182,13 @@ def _look(arguments: Arguments) -> Look:
     return look_of(os.environ, encoding, arguments.theme, arguments.mouse)
 
 
-def _show(opening: StartConfig | AttachTo, look: Look) -> int:
+def show(opening: StartConfig | AttachTo, look: Look, start: Starter | None = None) -> int:
+    """Open it on the terminal and return the exit code once the person has left. `start` as for PgsApp."""
     from pgs_tui.app import Goodbye, PgsApp
     from pgs_tui.terminal import TerminalGuard
 
     gc.disable()  # a collection amid the start only delays the first frame; the app switches it on again
-    app = PgsApp(opening, look)
+    app = PgsApp(opening, look, start)
     with TerminalGuard():
         goodbye = app.run(mouse=look.mouse) or Goodbye(exit_code=app.return_code or 0)
     if goodbye.refused:

@@ -13,10 +13,9 @@ _GOING = ("live", "starting", "elsewhere")
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """A config that can be trained, what its author should know, and the runs of it that are going already."""
+    """A config that can be trained, and the runs of it that are going already."""
 
     recipe: Recipe
-    notes: tuple[str, ...]
     going: tuple[RunDir, ...]
 
 
@@ -32,7 +31,7 @@ def check(config: Path, overrides: tuple[str, ...]) -> Checked:
         output_dir=Path(loaded.config.train.output_dir),
         resume=loaded.config.train.resume_from == "auto",
     )
-    return Checked(recipe, loaded.notes, going(loaded.name))
+    return Checked(recipe, going(loaded.name))
 
 
 def going(name: str) -> tuple[RunDir, ...]:

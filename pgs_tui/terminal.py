@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import termios
+import time
 from types import FrameType, TracebackType
 from typing import Any
 
@@ -16,6 +17,8 @@ MODES_OFF = MOUSE_OFF + "\x1b[?2026l\x1b[?2004l\x1b[?1004l\x1b[?2048l\x1b[<u\x1b
 RESTORE = MODES_OFF + "\x1b[?1049l\x1b[?25h\x1b[0m"
 """The same, and the main screen with a visible cursor and plain colours."""
 
+PATIENCE = 3.0
+"""Seconds that a link may take to accept the restoring codes before a signal ends the program anyway."""
 SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 
@@ -66,8 +69,15 @@ class TerminalGuard:
         os.kill(os.getpid(), number)
 
     def _write(self, codes: str) -> None:
-        with contextlib.suppress(OSError):  # a terminal that is gone needs no restoring
-            os.write(self._tty, codes.encode())
+        """Write it all, behind what still waits on a slow link; not for ever, and not to a terminal that is gone."""
+        left, end = codes.encode(), time.monotonic() + PATIENCE
+        while left and time.monotonic() < end:
+            try:
+                left = left[os.write(self._tty, left) :]
+            except BlockingIOError:
+                time.sleep(0.01)
+            except OSError:
+                return
 
     def _restore_attributes(self) -> None:
         if self._attributes is not None:

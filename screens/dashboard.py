@@ -161,9 +161,10 @@ class DashboardScreen(Screen[None], inherit_bindings=False):
         """At most once every REFRESH_SECONDS, and at once after a quiet time."""
         if self._refresh_timer is None:
             wait = max(self._refreshed + REFRESH_SECONDS - time.monotonic(), 0.001)
-            self._refresh_timer = self.set_timer(wait, self._show_all)
+            self._refresh_timer = self.set_timer(wait, self.show_now)
 
-    def _show_all(self) -> None:
+    def show_now(self) -> None:
+        """Bring everything on the screen up to date."""
         self._refreshed, self._refresh_timer = time.monotonic(), None
         self._show_status()
         if self.live is None:
@@ -210,7 +211,7 @@ class DashboardScreen(Screen[None], inherit_bindings=False):
     def action_hold(self) -> None:
         self._held = not self._held
         self._say("the view is held, data is still collected; space lets it go" if self._held else "the view is live")
-        self._show_all()
+        self.show_now()
 
     def action_toggle_panel(self, digit: str) -> None:
         panel = self.panels[int(digit) - 1]

@@ -33,7 +33,7 @@ from engine.events import (
     StepTime,
 )
 from engine.events.console import format_step
-from engine.rundir import RunDir, this_process, write_run_info
+from engine.rundir import RunDir, register_run, this_process, write_run_info
 
 
 def setting(name: str, default: float) -> float:
@@ -48,7 +48,9 @@ class FakeEngine:
         self.has_gpu = os.environ.get("FAKE_GPU") == "1"
         self.clock = time.time()
         self.events = EventWriter(run.events, now=lambda: self.clock)
-        write_run_info(run, this_process(run, name))
+        info = this_process(run, name)
+        write_run_info(run, info)
+        register_run(run, name, info.started)
 
     def train(self, config: str) -> int:
         self.events.write(Phase(name="loading model", progress=0.4))

@@ -1,0 +1,64 @@
+"""A dashboard in a terminal of any size, fed by the test."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from textual.pilot import Pilot
+
+from engine.rundir import RunDir
+from pgs_tui.app import AttachTo, Goodbye, PgsApp
+from pgs_tui.look import Look
+from pgs_tui.runs.follow import Update
+from pgs_tui.widgets.lines import text_of
+from screens.dashboard import DashboardScreen
+from screens.live import LiveRun
+
+
+class Host(PgsApp):
+    """The application, with a run that only the test knows."""
+
+    def __init__(self, run: RunDir, name: str, look: Look, now: float) -> None:
+        super().__init__(AttachTo(run, name), look)
+        self.now = now
+        self.live = LiveRun(name, run, lambda: self.now)
+
+    def open(self) -> None:
+        self.dashboard.live = self.live
+
+    async def deliver(self, pilot: Pilot[Goodbye], update: Update) -> None:
+        """Let the update arrive as from the following thread, and draw it."""
+        self.dashboard.post_message(DashboardScreen.Arrived(update))
+        await pilot.pause()
+        self.dashboard.show_now()
+        await pilot.pause()
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """The text of everything on the dashboard, by id."""
+        return {
+            str(one.id): "\n".join(text_of(row) for row in one.lines) for one in self.dashboard.drawn if one.display
+        }
+
+
+@asynccontextmanager
+async def hosted(
+    path: Path,
+    size: tuple[int, int] = (120, 36),
+    name: str = "quickstart",
+    look: Look | None = None,
+    now: float = 1000.0,
+) -> AsyncIterator[tuple[Host, Pilot[Goodbye]]]:
+    app = Host(RunDir(path), name, look or Look(), now)
+    async with app.run_test(size=size) as pilot:
+        await pilot.pause()
+        yield app, pilot
+
+
+def screen_text(app: PgsApp) -> list[str]:
+    """What the terminal shows, line by line."""
+    height = app.size.height
+    shown = app.screen._compositor.render_strips()
+    return [strip.text for strip in shown[:height]]

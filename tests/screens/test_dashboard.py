@@ -1,0 +1,439 @@
+import json
+import math
+import random
+from pathlib import Path
+
+import pytest
+
+from engine.events import (
+    Ack,
+    Alert,
+    Checkpoint,
+    End,
+    Eval,
+    Gpu,
+    ModelInfo,
+    Phase,
+    Start,
+    StepMemory,
+    StepTime,
+)
+from engine.events import (
+    Host as HostEvent,
+)
+from pgs_tui.look import Look
+from pgs_tui.runs.follow import Update
+from screens.confirm import Confirm
+from screens.help import HelpScreen
+from tests.pgs_tui.making import BRACKETS, stamped, step
+from tests.screens.hosting import hosted, screen_text
+
+MODEL = ModelInfo(name="m", params=10, trainable=10)
+START = Start(run="r", command="c", config="x", model=MODEL, device="cuda", total_steps=6000)
+GPU = Gpu(index=0, uuid="u", name="A100", utilisation=98, used_by_us=15.7, total=39.4, temperature=60, power=300)
+TIME = StepTime(data=0.012, forward=0.4, backward=0.7, optimizer=0.07)
+MEM = StepMemory(allocated=15.7, peak=16.1, weights=8.0, optimizer=2.0)
+SPIKE = Alert(
+    id="s",
+    state="open",
+    code="SPIKE_SKIPPED",
+    severity="warning",
+    meaning="far above the recent ones",
+    step=1102,
+    value=9.41,
+    baseline=1.7,
+    rows=(8812, 8813),
+)
+
+
+def training(last: int = 1240, **fields) -> Update:
+    values = {"loss": 1.672, "grad_norm": 0.2943, "tok_s": 6180.4, "dt": 1.204, "time": TIME, "mem": MEM}
+    steps = [step(number, 2.0) for number in range(last - 20, last)]
+    now = step(last, **{**values, **fields})
+    events = stamped(START, Phase(name="training"), *steps, now, GPU, start=1000.0 - 23)
+    return Update(events=events, log=("the log says hello",), life="live")
+
+
+async def test_the_values_on_the_screen_are_those_of_the_events(tmp_path: Path) -> None:
+    async with hosted(tmp_path) as (app, pilot):
+        await app.deliver(pilot, training())
+        texts = app.texts
+        assert " 1.672 " in texts["loss"].splitlines()[0]
+        assert " 0.294 " in texts["grad_norm"].splitlines()[0] or " 0.29 " in texts["grad_norm"].splitlines()[0]
+        assert " 6 180 " in texts["tok_s"].splitlines()[0]
+        assert " 1.20 s " in texts["dt"].splitlines()[0]
+        assert "15.7 / 39.4 GiB" in texts["memory"].splitlines()[0]
+        assert "peak 16.1 · util 98 % · 60 °C · 300 W" in texts["memory"]
+        assert "weights 8.0" in texts["memory"]
+        assert "the log says hello" in texts["log"]
+        assert "step 1 240/6 000" in texts["status"]
+        assert "● training" in texts["status"]
+        assert "epoch 12.40" in texts["status"]
+        assert "data 1 · fwd 33 · bwd 58 · opt 6 · other 2 %" in texts["dt"]
+
+
+async def test_evaluations_and_the_best_stand_under_the_loss(tmp_path: Path) -> None:
+    async with hosted(tmp_path) as (app, pilot):
+        evals = (Eval(step=1200, loss=1.89, best=True), Eval(step=1240, loss=1.92))
+        await app.deliver(pilot, training())
+        await app.deliver(pilot, Update(events=stamped(*evals), life="live"))
+        assert "eval 1.920 · best 1.890 @ 1 200" in app.texts["loss"]
+
+
+async def test_without_a_gpu_the_process_is_shown_and_that_is_said(tmp_path: Path) -> None:
+    async with hosted(tmp_path) as (app, pilot):
+        measured = HostEvent(cpu=187, rss=1.23, disk_free=312, cores=2, memory_available=19, memory_total=24)
+        await app.deliver(pilot, Update(events=stamped(step(1), measured), life="live"))
+        memory = app.texts["memory"]
+        assert "no GPU: training on the CPU" in memory
+        assert "1.2 / 24.0 GiB" in memory
+        assert "cpu 187 % of 2 cores" in memory
+
+
+async def test_before_the_first_event_everything_says_so(tmp_path: Path) -> None:
+    async with hosted(tmp_path) as (app, _):
+        texts = app.texts
+        assert "no data yet" in texts["status"]
+        assert "waiting for the first step" in texts["loss"]
+        assert "none" in texts["alerts"]
+
+
+@pytest.mark.parametrize(
+    ("phase", "words"),
+    [
+        (Phase(name="tokenizing", progress=0.43), "◐ tokenizing 43 %"),
+        (Phase(name="downloading", done=2**30, total=4 * 2**30, unit="bytes"), "◐ downloading 1.0/4.0 GiB"),
+        (Phase(name="tokenizing", done=1500, total=None, unit="rows"), "◐ tokenizing 1 500 rows"),
+        (Phase(name="compiling"), "◐ compiling"),
+        (Phase(name="paused"), "‖ paused"),
+    ],
+)
+async def test_the_phase_is_shown_with_its_progress(tmp_path: Path, phase: Phase, words: str) -> None:
+    async with hosted(tmp_path) as (app, pilot):
+        await app.deliver(pilot, Update(events=stamped(phase), life="live"))
+        assert words in app.texts["status"]
+
+
+async def test_the_age_of_the_data_is_shown_and_late_news_stands_out(tmp_path: Path) -> None:
+    async with hosted(tmp_path) as (app, pilot):
+        await app.deliver(pilot, training())
+        assert "data < 1 s old" in app.texts["status"]
+        app.now += 95
+        app.dashboard.show_now()
+        assert "data 1 m 35 s old" in app.texts["status"] 
+        assert any(role == "warn" and "old" in text for text, role in app.dashboard.status_line.lines[0])
+
+
+async def test_an_alert_tells_step_value_rows_meaning_and_marks_the_curve(tmp_path: Path) -> None:
+    async with hosted(tmp_path) as (app, pilot):
+        await app.deliver(pilot, training(last=1110))
+        await app.deliver(pilot, Update(events=stamped(SPIKE), life="live"))
+        alerts = app.texts["alerts"]
+        assert "alerts (1)" in alerts
+        assert "▲ 1102  spike skipped  9.410, usually 1.700  rows 8812, 8813" in alerts
+        assert "far above the recent ones" in alerts
+        assert "▲" in app.texts["loss"]
+
+
+async def test_n_walks_the_alerts_forward_and_back(tmp_path: Path) -> None:
+    second = Alert(id="t", state="closed", code="LOSS_NAN", severity="critical", meaning="not a number", step=1200)
+    async with hosted(tmp_path) as (app, pilot):
+        await app.deliver(pilot, Update(events=stamped(SPIKE, second), life="live"))
+        selected = []
+        for key in ("n", "n", "n", "N"):
+            await pilot.press(key)
+            assert app.dashboard.alerts.selected is not None
+            selected.append(app.dashboard.alerts.selected.id)
+        assert selected == ["s", "t", "s", "t"]
+        assert "not a number" in app.texts["alerts"]
+
+
+@pytest.mark.parametrize("text", BRACKETS)
+async def test_foreign_text_is_shown_letter_by_letter(tmp_path: Path, text: str) -> None:
+    alert = Alert(id="a", state="open", code=text, severity="error", meaning=text, step=1)
+    async with hosted(tmp_path, (160, 40), name=text) as (app, pilot):
+        await app.deliver(pilot, Update(events=stamped(step(1), alert), log=(text,), notes=(text,), life="live"))
+        end = End(status="failed", reason=text, exit_code=1, last_step=1)
+        await app.deliver(pilot, Update(events=stamped(end), life="gone"))
+        shown = screen_text(app)
+        rows = {name: [row for row in app.texts[name].splitlines() if text in row] for name in app.texts}
+        assert rows["status"] and rows["alerts"] and rows["banner"]
+        assert len(rows["log"]) == 2
+        assert sum(text in row for row in shown) >= 5
+
+
+async def test_the_end_is_said_with_its_reason(tmp_path: Path) -> None:
+    async with hosted(tmp_path) as (app, pilot):
+        await app.deliver(pilot, training())
+        end = End(status="stopped", reason="asked to stop", exit_code=0, last_step=1240)
+        saved = Checkpoint(step=1240, path="checkpoints/step-1240", seconds=1, bytes=1)
+        await app.deliver(pilot, Update(events=stamped(saved, end), life="gone"))
+        assert "■ stopped" in app.texts["status"]
+        assert "■ stopped at step 1 240: asked to stop" in app.texts["banner"]
+        assert "checkpoints/step-1240" in app.texts["banner"]
+
+
+async def test_a_killed_engine_is_said_with_its_last_words(tmp_path: Path) -> None:
+    async with hosted(tmp_path) as (app, pilot):
+        await app.deliver(pilot, training())
+        await app.deliver(pilot, Update(log=("RuntimeError: out of luck",), life="gone", exit_code=-9))
+        assert "✖ killed" in app.texts["status"]
+        assert "killed: the engine vanished after step 1 240 by signal 9" in app.texts["banner"]
+        assert "last words: RuntimeError: out of luck" in app.texts["banner"]
+
+
+async def test_an_engine_that_never_started_is_said_with_its_last_words(tmp_path: Path) -> None:
+    async with hosted(tmp_path) as (app, pilot):
+        await app.deliver(pilot, Update(log=("No module named engine",), life="gone", exit_code=1))
+        assert "the engine did not start: it ended with exit code 1" in app.texts["banner"]
+        assert "No module named engine" in app.texts["banner"]
+
+
+async def test_a_held_view_stays_still_while_data_is_collected(tmp_path: Path) -> None:
+    async with hosted(tmp_path) as (app, pilot):
+        await app.deliver(pilot, training())
+        await pilot.press("space")
+        before = app.texts["loss"]
+        await app.deliver(pilot, training(last=1300, loss=1.1))
+        assert app.texts["loss"] == before
+        assert "view held" in app.texts["status"]
+        assert "step 1 300" in app.texts["status"]
+        await pilot.press("space")
+        assert "1.100" in app.texts["loss"]
+
+
+async def test_nothing_is_repainted_when_nothing_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with hosted(tmp_path) as (app, pilot):
+        await app.deliver(pilot, training())
+        painted: list[object] = []
+        for drawn in app.dashboard.drawn:
+            monkeypatch.setattr(drawn, "refresh", lambda *regions, **more: painted.append(regions))
+        app.dashboard.show_now()
+        assert painted == []
+
+
+async def test_a_new_step_repaints_little(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with hosted(tmp_path) as (app, pilot):
+        await app.deliver(pilot, training(last=1240))
+        cells: list[int] = []
+        for drawn in app.dashboard.drawn:
+            monkeypatch.setattr(drawn, "refresh", lambda *regions, **more: cells.extend(one.area for one in regions))
+        app.live.take(Update(events=stamped(step(1241, 1.671, grad_norm=0.2944, tok_s=6180.4, dt=1.204)), life="live"))
+        app.dashboard.show_now()
+        assert sum(cells) < 120 * 36 / 4
+
+
+async def test_digits_toggle_panels_and_empty_rows_vanish(tmp_path: Path) -> None:
+    async with hosted(tmp_path) as (app, pilot):
+        await pilot.press("3")
+        assert "tok_s" not in {one.id for one in app.dashboard.drawn if one.display}
+        assert app.query_one("#rates").display
+        await pilot.press("4")
+        assert not app.query_one("#rates").display
+        before = app.dashboard.charts[0].size.height
+        await pilot.press("3", "4", "7")
+        assert app.query_one("#rates").display
+        assert not app.dashboard.log_panel.display
+        assert before > 0
+
+
+async def test_g_goes_through_the_characters(tmp_path: Path) -> None:
+    async with hosted(tmp_path) as (app, pilot):
+        await app.deliver(pilot, training())
+        seen = [app.dashboard.key_bar.glyphs]
+        for _ in range(3):
+            await pilot.press("g")
+            seen.append(app.dashboard.key_bar.glyphs)
+            if seen[-1] == "ascii":
+                assert all(row.isascii() for row in screen_text(app))
+        assert seen == ["braille", "blocks", "ascii", "braille"]
+
+
+async def test_a_terminal_with_ascii_only_stays_in_ascii(tmp_path: Path) -> None:
+    async with hosted(tmp_path, look=Look(glyphs="ascii", ascii_only=True)) as (app, pilot):
+        await app.deliver(pilot, training())
+        await pilot.press("g")
+        assert app.dashboard.key_bar.glyphs == "ascii"
+        await pilot.press("question_mark")
+        assert all(row.isascii() for row in screen_text(app))
+
+
+async def test_y_and_s_change_the_curves_and_say_so(tmp_path: Path) -> None:
+    async with hosted(tmp_path) as (app, pilot):
+        await app.deliver(pilot, training())
+        assert "raw · ema 0.98" in app.texts["loss"]
+        await pilot.press("s")
+        assert "raw · ema 0.9" in app.texts["loss"]
+        await pilot.press("s", "y")
+        assert "raw · log" in app.texts["loss"]
+        assert "log" in app.texts["grad_norm"].splitlines()[0]
+        assert "log" not in app.texts["dt"].splitlines()[0]
+
+
+async def test_the_log_scrolls_and_comes_back(tmp_path: Path) -> None:
+    async with hosted(tmp_path) as (app, pilot):
+        await app.deliver(pilot, Update(log=tuple(f"line {number}" for number in range(100)), life="live"))
+        assert "line 99" in app.texts["log"]
+        await pilot.press("up", "k")
+        assert "2 lines up" in app.texts["log"]
+        assert "line 99" not in app.texts["log"]
+        await app.deliver(pilot, Update(log=("newcomer",), life="live"))
+        assert "newcomer" not in app.texts["log"], "a view that was scrolled up stays where it is"
+        await pilot.press("home")
+        assert "line 0" in app.texts["log"]
+        await pilot.press("end")
+        assert "newcomer" in app.texts["log"]
+
+
+async def test_x_asks_and_then_sends_stop(tmp_path: Path) -> None:
+    async with hosted(tmp_path) as (app, pilot):
+        await app.deliver(pilot, training())
+        await pilot.press("x")
+        assert isinstance(app.screen, Confirm)
+        await pilot.press("escape")
+        assert not (tmp_path / "control.jsonl").exists()
+        await pilot.press("x", "enter")
+        await pilot.pause()
+        record = json.loads((tmp_path / "control.jsonl").read_text())
+        assert record["cmd"] == "stop"
+        assert "asked to stop" in app.texts["keys"]
+        ack = Ack(id=record["id"], ok=True, message="stopping after this step")
+        await app.deliver(pilot, Update(events=stamped(ack), life="live"))
+        assert "stop: stopping after this step" in app.texts["keys"]
+
+
+async def test_there_is_nothing_to_stop_in_a_run_that_ended(tmp_path: Path) -> None:
+    async with hosted(tmp_path) as (app, pilot):
+        end = End(status="finished", reason="", exit_code=0, last_step=1)
+        await app.deliver(pilot, Update(events=stamped(step(1), end), life="gone"))
+        await pilot.press("x")
+        assert not isinstance(app.screen, Confirm)
+        assert "no run going" in app.texts["keys"]
+
+
+@pytest.mark.parametrize("key", ["q", "d"])
+async def test_leaving_says_that_the_run_goes_on(tmp_path: Path, key: str) -> None:
+    async with hosted(tmp_path) as (app, pilot):
+        await app.deliver(pilot, training())
+        await pilot.press(key)
+        await pilot.pause()
+    assert app.return_value is not None
+    assert app.return_value.exit_code == 0
+    said = f"{tmp_path.name} goes on at step 1 240. Come back with: pgs-tui attach {tmp_path.name}"
+    assert app.return_value.farewell == said
+
+
+@pytest.mark.parametrize(
+    ("end", "code"),
+    [
+        (End(status="finished", reason="", exit_code=0, last_step=1), 0),
+        (End(status="failed", reason="", exit_code=3, last_step=1), 3),
+        (None, 1),
+    ],
+)
+async def test_the_exit_code_is_that_of_the_run_that_ended(tmp_path: Path, end: End | None, code: int) -> None:
+    async with hosted(tmp_path) as (app, pilot):
+        await app.deliver(pilot, Update(events=stamped(step(1), *([end] if end else [])), life="gone"))
+        await pilot.press("q")
+        await pilot.pause()
+    assert app.return_value is not None
+    assert app.return_value.exit_code == code
+
+
+async def test_ctrl_c_asks_and_by_default_only_leaves(tmp_path: Path) -> None:
+    async with hosted(tmp_path) as (app, pilot):
+        await app.deliver(pilot, training())
+        await pilot.press("ctrl+c")
+        assert isinstance(app.screen, Confirm)
+        await pilot.press("escape")
+        assert app.screen is app.dashboard
+        await pilot.press("ctrl+c", "enter")
+        await pilot.pause()
+    assert app.return_value is not None
+    assert "goes on" in app.return_value.farewell
+    assert not (tmp_path / "control.jsonl").exists()
+
+
+async def test_help_lists_every_key_and_closes(tmp_path: Path) -> None:
+    async with hosted(tmp_path, (100, 60)) as (app, pilot):
+        await pilot.press("question_mark")
+        assert isinstance(app.screen, HelpScreen)
+        shown = "\n".join(screen_text(app))
+        for words in ("stop the run with a checkpoint", "Ctrl-C", "braille, blocks or ASCII", "an evaluation"):
+            assert words in shown
+        await pilot.press("escape")
+        assert app.screen is app.dashboard
+
+
+async def test_help_scrolls_where_it_does_not_fit(tmp_path: Path) -> None:
+    async with hosted(tmp_path, (60, 15)) as (app, pilot):
+        await pilot.press("question_mark", "end")
+        assert "hold Shift" in "\n".join(screen_text(app))
+
+
+async def test_copying_takes_the_pane_in_focus_to_clipboard_and_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    async with hosted(tmp_path) as (app, pilot):
+        await app.deliver(pilot, training())
+        await pilot.press("c")
+        copied = (tmp_path / "state" / "pgs-tui" / "copied.txt").read_text()
+        assert app.clipboard == copied
+        assert "step 1 240/6 000" in copied and "the log says hello" in copied
+        await pilot.press("tab", "c")
+        assert app.clipboard.startswith("╭─ loss")
+        assert "the log says hello" not in app.clipboard
+
+
+async def test_tab_goes_through_the_panes_and_escape_lets_go(tmp_path: Path) -> None:
+    async with hosted(tmp_path) as (app, pilot):
+        assert app.screen.focused is None
+        order = []
+        for _ in range(7):
+            await pilot.press("tab")
+            assert app.screen.focused is not None
+            order.append(app.screen.focused.id)
+        assert order == ["loss", "grad_norm", "tok_s", "dt", "memory", "alerts", "log"]
+        await pilot.press("escape")
+        assert app.screen.focused is None
+
+
+SIZES = [(1, 1), (2, 60), (20, 5), (46, 19), (59, 14), (60, 15), (80, 24), (120, 36), (184, 39), (200, 2), (400, 120)]
+
+
+async def test_no_size_is_too_small_or_too_large(tmp_path: Path) -> None:
+    chance = random.Random(5)
+    sizes = [*SIZES, *((chance.randint(1, 220), chance.randint(1, 70)) for _ in range(12)), (80, 24)]
+    async with hosted(tmp_path, (80, 24)) as (app, pilot):
+        await app.deliver(pilot, training())
+        await app.deliver(pilot, Update(events=stamped(SPIKE, Eval(step=5, loss=math.nan)), life="live"))
+        whole = app.texts
+        for number, size in enumerate(sizes):
+            await pilot.resize_terminal(*size)
+            values = [math.nan, math.inf, -5.0, 1e30, 0.0, None, 2.0]
+            odd = step(1300 + number, values[number % 7], grad_norm=values[-number % 7])
+            await app.deliver(pilot, Update(events=stamped(odd), log=(f"line {number}",), life="live"))
+            for drawn in app.dashboard.drawn:
+                assert {len(row) for row in screen_text(app)} <= {size[0]}, drawn
+        assert set(app.texts) == set(whole), "back at the old size the view is whole again"
+        assert f"line {len(sizes) - 1}" in app.texts["log"], "the log was read meanwhile"
+
+
+@pytest.mark.parametrize("size", [(60, 15), (80, 24), (20, 5)])
+async def test_small_terminals_show_the_values(tmp_path: Path, size: tuple[int, int]) -> None:
+    async with hosted(tmp_path, size) as (app, pilot):
+        await app.deliver(pilot, training())
+        shown = "\n".join(screen_text(app))
+        wanted = ["1.672"] if size == (20, 5) else ["1.672", "0.29", "6 180", "1.20 s", "15.7 / 39.4 GiB"]
+        assert all(value in shown for value in wanted), shown
+
+
+async def test_a_modal_fits_the_smallest_terminal(tmp_path: Path) -> None:
+    async with hosted(tmp_path, (80, 24)) as (app, pilot):
+        await app.deliver(pilot, training())
+        await pilot.press("x")
+        for size in [(1, 1), (20, 5), (60, 15), (80, 24)]:
+            await pilot.resize_terminal(*size)
+            await pilot.pause()
+        assert "Stop with a checkpoint" in "\n".join(screen_text(app))
