@@ -1,0 +1,1 @@
+"""A run seen from outside: started, followed, steered and remembered. Nothing here knows a screen."""
