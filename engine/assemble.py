@@ -52,6 +52,9 @@ def assemble(loaded: Loaded, session: Session, opened: Opened, command: str) -> 
     """The trainer, ready for its first step or put back to where its checkpoint was taken. Raises UserError."""
     config = loaded.config
     device = pick_device()
+    if device.type == "cuda":
+        uuid = str(torch.cuda.get_device_properties(device).uuid)
+        session.monitor.narrow_to([uuid], lambda place: torch.cuda.memory_reserved(device))
     folder = _model_folder(config, session)
     tokenizer = load_tokenizer(folder, config.model)
     data = _prepare_data(config, session, tokenizer)

@@ -37,7 +37,8 @@ def train_command(loaded: Loaded, command: str, run_dir: Path | None) -> int:
         copied_to(run.console_log) as console,
         closing(EventWriter(run.events)) as events,
     ):
-        session = Session(run, events, console, stop, ControlInbox(run.control, since=started))
+        inbox, monitor = ControlInbox(run.control, since=started), Sampler(events.write, run.path)
+        session = Session(run, events, console, stop, inbox, monitor)
         end = _ended(session, loaded, opened, command)
         session.emit(end)
         session.say(f"{end.status}: {end.reason}")
@@ -49,7 +50,7 @@ def _ended(session: Session, loaded: Loaded, opened: Opened, command: str) -> En
     where = session.where
     try:
         _introduce(session, loaded, opened)
-        with Sampler(session.emit, opened.run.path):
+        with session.monitor:
             from engine.assemble import assemble  # brings torch, after the run's folder tells that something goes on
 
             return assemble(loaded, session, opened, command).run()

@@ -60,9 +60,12 @@ def load_model(folder: Path, config: ModelConfig, device: torch.device) -> PreTr
     with _explained(folder, config, "model"):
         if config.init == "random":
             shape = AutoConfig.from_pretrained(folder, trust_remote_code=config.trust_remote_code)
-            model: PreTrainedModel = AutoModelForCausalLM.from_config(shape, **options)
+            with torch.device(device):
+                model: PreTrainedModel = AutoModelForCausalLM.from_config(shape, **options)
         else:
-            model = AutoModelForCausalLM.from_pretrained(folder, local_files_only=True, **options)
+            model = AutoModelForCausalLM.from_pretrained(
+                folder, local_files_only=True, device_map={"": device}, **options
+            )
     model.to(device)
     model.train()
     return model

@@ -55,6 +55,7 @@ class Sampler:
         self._nvml: Nvml | None = None
         self._watched = Watched(())
         self._opened = False
+        self._chosen = False
         self._lost_since: dict[str, float] = {}
         self._said: set[str] = set()
         self._ended = threading.Event()
@@ -72,6 +73,11 @@ class Sampler:
         if self._thread is not None:
             self._thread.join()
 
+    def narrow_to(self, devices_in_use: Sequence[str], own_bytes: OwnBytes) -> None:
+        """From the next round on watch these devices of the training alone; it knows them only once it has begun."""
+        self._devices_in_use, self._own_bytes = devices_in_use, own_bytes
+        self._chosen = False
+
     def __enter__(self) -> Sampler:
         self.start()
         return self
@@ -82,6 +88,7 @@ class Sampler:
     def sample(self) -> None:
         """One round over all cards and the machine; the thread calls this."""
         self._guard("GPU monitor", self._open)
+        self._guard("choice of GPUs", self._choose)
         processes = self._host.processes()
         own_pids = {process.pid for process in processes}
         for place, card in enumerate(self._watched.cards):
@@ -106,7 +113,11 @@ class Sampler:
         except NvmlError as fault:
             _log.debug("no GPU is monitored: %s", fault)
             return
-        self._watched = watched_cards(self._nvml, self._environment, self._devices_in_use)
+
+    def _choose(self) -> None:
+        if self._nvml is not None and not self._chosen:
+            self._chosen = True
+            self._watched = watched_cards(self._nvml, self._environment, self._devices_in_use)
 
     def _sample_card(self, place: int, card: Card, own_pids: set[int]) -> None:
         own = self._own_bytes(place) if self._own_bytes is not None else None

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import re
+import traceback
 from dataclasses import dataclass
 
 from engine.config import Config, ConfigError
@@ -15,6 +16,7 @@ from engine.events import Advice
 
 FAILED, BAD_CONFIG, OUT_OF_MEMORY, DISK_FULL = 1, 2, 3, 4
 INTERRUPTED = 130
+KERNEL_PACKAGES = frozenset({"fla", "causal_conv1d", "flash_attn", "triton", "tilelang", "bitsandbytes"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,9 @@ def explain(error: BaseException, config: Config, where: Whereabouts) -> Failure
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
         reason = f"The disk is full: {error.filename or error}. Free space on it, then resume the run."
         return Failure("DISK_FULL", reason, DISK_FULL, (Advice(key="train.resume_from", value="auto"),))
+    if (library := _kernel_library(error)) is not None:
+        message = " ".join(str(error).split())
+        return Failure("KERNEL_REFUSED", f"The kernels of {library} do not run on this machine: {message}", FAILED)
     reason = f"Unexpected {type(error).__name__}: {str(error).strip() or 'no message'} (traceback in console.log)"
     return Failure("UNEXPECTED_ERROR", reason, FAILED)
 
@@ -62,6 +67,14 @@ def is_out_of_memory(error: BaseException) -> bool:
         return True
     text = str(error)
     return isinstance(error, RuntimeError) and ("out of memory" in text or "can't allocate memory" in text)
+
+
+def _kernel_library(error: BaseException) -> str | None:
+    """The kernel package that raised the error, if one did: its message tells what this machine lacks."""
+    packages = [
+        frame.f_globals.get("__name__", "").partition(".")[0] for frame, _ in traceback.walk_tb(error.__traceback__)
+    ]
+    return packages[-1] if packages and packages[-1] in KERNEL_PACKAGES else None
 
 
 def _out_of_memory(error: BaseException, config: Config, where: Whereabouts) -> Failure:
@@ -80,8 +93,9 @@ def _memory_advice(config: Config, where: Whereabouts) -> tuple[Advice, ...]:
     train, advice = config.train, []
     if not config.memory.chunked_loss:
         advice.append(Advice(key="memory.chunked_loss", value=True, why="the full logits are the largest tensor"))
-    if train.per_device_batch_size > 1:
-        smaller = train.per_device_batch_size // 2
+    rows = min(train.per_device_batch_size, len(where.rows) or train.per_device_batch_size)
+    if rows > 1:
+        smaller = rows // 2
         more = -(-train.per_device_batch_size * train.gradient_accumulation_steps // smaller)
         why = f"with train.gradient_accumulation_steps: {more} the step stays the same"
         advice.append(Advice(key="train.per_device_batch_size", value=smaller, why=why))

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from engine.events import Event, EventWriter, Phase
+from engine.monitor import Sampler
 from engine.rundir import RunDir
 from engine.session.console import Console
 from engine.session.control import ControlInbox
@@ -25,6 +26,7 @@ class Session:
     console: Console
     stop: StopSwitch
     inbox: ControlInbox
+    monitor: Sampler
     where: Whereabouts = field(default_factory=Whereabouts)
     now: Callable[[], float] = time.monotonic
     _last_progress: float = 0.0

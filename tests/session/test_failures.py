@@ -60,3 +60,16 @@ def test_a_user_error_speaks_for_itself_and_anything_else_points_to_the_log() ->
     unexpected = explain(KeyError("oops"), config(), Whereabouts())
     assert unexpected.exit_code == 1
     assert "KeyError" in unexpected.reason and "console.log" in unexpected.reason
+
+
+def test_a_kernel_library_that_refuses_the_machine_is_named() -> None:
+    module = {"__name__": "fla.ops.gated_delta_rule"}
+    exec("def backward():\n    raise RuntimeError('Triton 3.6 is wrong on Hopper;\\n install tilelang')", module)
+    try:
+        module["backward"]()  # type: ignore[operator]
+    except RuntimeError as error:
+        failure = explain(error, config(), Whereabouts(step=1))
+    assert failure.exit_code == 1 and failure.code == "KERNEL_REFUSED"
+    assert failure.reason.endswith(
+        "The kernels of fla do not run on this machine: Triton 3.6 is wrong on Hopper; install tilelang"
+    )
