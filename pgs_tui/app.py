@@ -88,7 +88,9 @@ class PgsApp(App[Goodbye], inherit_bindings=False):
         self.animation_level = "none"
         for theme in THEMES.values():
             self.register_theme(theme)
-        self.set_reactive(App.theme, THEMES[look.theme].name)  # no watcher: nothing is drawn yet
+        # Set without its watcher, which would work out all styles a second time before the first frame.
+        self.set_reactive(App.theme, THEMES[look.theme].name)
+        self.stylesheet.set_variables(self.get_css_variables())
         self._opening = opening
         self._look = look
         self._start_engine = start

@@ -50,7 +50,13 @@ class LiveRun:
         return readings.status(self._situation(held))
 
     def curves(self, alpha: float | None) -> dict[str, ChartView]:
-        """What each chart shows, by its id. `alpha` is the constant of the average over the raw values, if any."""
+        """What each chart shows, by its id.
+
+        `alpha` is the constant of the average over the raw values, if any. It is drawn once it has the steps to mean
+        something: before that it would only lag behind.
+        """
+        if alpha and len(self.history.steps) * (1 - alpha) < 1:
+            alpha = None
         return {
             "loss": readings.loss(self.history, alpha),
             "grad_norm": readings.grad_norm(self.history, alpha),

@@ -8,7 +8,7 @@ from itertools import zip_longest
 from rich.segment import Segment
 from rich.style import Style
 from textual.color import Color
-from textual.geometry import Region
+from textual.geometry import Region, Size
 from textual.strip import Strip
 from textual.widget import Widget
 
@@ -27,6 +27,7 @@ class Drawn(Widget):
         super().__init__(id=id, classes=classes, markup=False)
         self.glyphs: GlyphName = "braille"
         self._lines: tuple[Line, ...] = ()
+        self._size_drawn: Size | None = None
         self._role_styles: dict[Role, Style] = {}
 
     def draw(self, width: int, height: int) -> Sequence[Line]:
@@ -35,6 +36,8 @@ class Drawn(Widget):
 
     def redraw(self) -> None:
         """Draw again and repaint the cells that differ."""
+        if self._size_drawn != self.size:  # never painted at this size: painting will draw
+            return
         before, self._lines = self._lines, self._drawn()
         for row, (old, new) in enumerate(zip_longest(before, self._lines, fillvalue=())):
             cells = changed_cells(old, new)
@@ -54,6 +57,8 @@ class Drawn(Widget):
 
     def render_line(self, y: int) -> Strip:
         """One line of the widget, for Textual."""
+        if self._size_drawn != self.size:
+            self._size_drawn, self._lines = self.size, self._drawn()
         spans = self._lines[y] if y < len(self._lines) else ()
         return Strip([Segment(text, self._style(role)) for text, role in spans], line_width(spans))
 
@@ -61,11 +66,6 @@ class Drawn(Widget):
         """The theme or a class changed."""
         self._role_styles.clear()
         super().notify_style_update()
-
-    def on_resize(self) -> None:
-        """Another size needs other lines."""
-        self._lines = self._drawn()
-        self.refresh()
 
     def _drawn(self) -> tuple[Line, ...]:
         width, height = self.size

@@ -48,9 +48,9 @@ SPIKE = Alert(
 
 def training(last: int = 1240, **fields) -> Update:
     values = {"loss": 1.672, "grad_norm": 0.2943, "tok_s": 6180.4, "dt": 1.204, "time": TIME, "mem": MEM}
-    steps = [step(number, 2.0) for number in range(last - 20, last)]
+    steps = [step(number, 2.0) for number in range(last - 60, last)]
     now = step(last, **{**values, **fields})
-    events = stamped(START, Phase(name="training"), *steps, now, GPU, start=1000.0 - 23)
+    events = stamped(START, Phase(name="training"), *steps, now, GPU, start=1000.0 - 63)
     return Update(events=events, log=("the log says hello",), life="live")
 
 
@@ -120,7 +120,7 @@ async def test_the_age_of_the_data_is_shown_and_late_news_stands_out(tmp_path: P
         assert "data < 1 s old" in app.texts["status"]
         app.now += 95
         app.dashboard.show_now()
-        assert "data 1 m 35 s old" in app.texts["status"] 
+        assert "data 1 m 35 s old" in app.texts["status"]
         assert any(role == "warn" and "old" in text for text, role in app.dashboard.status_line.lines[0])
 
 
@@ -268,6 +268,14 @@ async def test_y_and_s_change_the_curves_and_say_so(tmp_path: Path) -> None:
         assert "raw · log" in app.texts["loss"]
         assert "log" in app.texts["grad_norm"].splitlines()[0]
         assert "log" not in app.texts["dt"].splitlines()[0]
+
+
+async def test_the_average_is_drawn_once_it_means_something(tmp_path: Path) -> None:
+    async with hosted(tmp_path) as (app, pilot):
+        await app.deliver(pilot, Update(events=stamped(*(step(number) for number in range(1, 11))), life="live"))
+        assert "loss  raw ─" in app.texts["loss"]
+        await app.deliver(pilot, Update(events=stamped(*(step(number) for number in range(11, 60))), life="live"))
+        assert "loss  raw · ema 0.98" in app.texts["loss"]
 
 
 async def test_the_log_scrolls_and_comes_back(tmp_path: Path) -> None:

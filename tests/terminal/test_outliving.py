@@ -49,7 +49,7 @@ class Started:
 @pytest.fixture
 def started(tmp_path: Path) -> Iterator[Started]:
     opened = Started(tmp_path)
-    opened.terminal.wait_for("● training", "step")
+    opened.terminal.wait_for("● training", "step=")
     yield opened
     info = read_run_info(opened.run)
     assert info is not None
@@ -119,7 +119,7 @@ def test_kill_9_of_an_engine_started_elsewhere_is_told_too(tmp_path: Path) -> No
     with fake_run(path, tmp_path, FAKE_STEPS="1000", FAKE_DT="0.1") as engine:
         terminal = Terminal(program("attach", str(path)), environment(tmp_path))
         try:
-            terminal.wait_for("● training", "step")
+            terminal.wait_for("● training", "step=")
             engine.kill()
             engine.wait()
             terminal.wait_for("✖ killed", "vanished")

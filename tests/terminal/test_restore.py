@@ -43,7 +43,7 @@ def assert_restored(terminal: Terminal, written: bytes) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGINT])
 def test_a_signal_leaves_the_terminal_as_it_was(dashboard: Terminal, number: signal.Signals) -> None:
-    dashboard.wait_for("loss", "training", "step")
+    dashboard.wait_for("loss", "training", "step=")
     assert termios.tcgetattr(dashboard.slave)[3] & termios.ECHO == 0
     so_far = len(dashboard.output)
     dashboard.process.send_signal(number)
@@ -81,7 +81,7 @@ def test_an_exception_leaves_the_terminal_as_it_was(run: Path, tmp_path: Path) -
 
 
 def test_leaving_says_on_the_restored_terminal_how_to_come_back(dashboard: Terminal, run: Path) -> None:
-    dashboard.wait_for("training", "step")
+    dashboard.wait_for("training", "step=")
     dashboard.type(b"q")
     assert dashboard.wait_for_end() == 0
     assert_restored(dashboard, dashboard.output)
