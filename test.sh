@@ -29,7 +29,7 @@ worker_count() {
 
 check() {
     say "$*"
-    "$VENV/bin/python" -m "$@" || FAILED+=("$1")
+    "$VENV/bin/python" -m "$@" || FAILED+=("$*")
 }
 
 cd "$ROOT"
@@ -50,5 +50,6 @@ say "pytest"
     FAILED+=("pytest")
 
 if [[ ${#FAILED[@]} -gt 0 ]]; then
-    die 1 "failed: ${FAILED[*]}"
+    printf -v failed "%s; " "${FAILED[@]}"
+    die 1 "failed: ${failed%; }"
 fi
