@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 import traceback
@@ -50,6 +51,7 @@ def _ended(session: Session, loaded: Loaded, opened: Opened, command: str) -> En
     where = session.where
     try:
         _introduce(session, loaded, opened)
+        os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # spinning threads starve each other on a busy machine
         with session.monitor:
             from engine.assemble import assemble  # brings torch, after the run's folder tells that something goes on
 
