@@ -13,8 +13,9 @@ from textual.binding import BindingType
 from textual.message import Message
 
 from pgs_tui.driver import SturdyDriver
+from pgs_tui.goals import AttachTo, StartConfig
 from pgs_tui.look import Look
-from pgs_tui.themes import DARK, THEMES
+from pgs_tui.themes import THEMES
 from screens.dashboard import STYLE_SHEET, DashboardScreen
 
 if TYPE_CHECKING:  # what the first frame does not need is imported after it
@@ -25,23 +26,6 @@ if TYPE_CHECKING:  # what the first frame does not need is imported after it
     from pgs_tui.runs.launcher import Launched, Recipe
 
     Starter = Callable[[Recipe], Launched]
-
-
-@dataclass(frozen=True, slots=True)
-class StartConfig:
-    """Open by training a config."""
-
-    config: Path
-    overrides: tuple[str, ...]
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class AttachTo:
-    """Open by watching a run that was started before."""
-
-    run: RunDir
-    name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +66,7 @@ class PgsApp(App[Goodbye], inherit_bindings=False):
             self.why = why
             self.exit_code = exit_code
 
-    def __init__(self, opening: StartConfig | AttachTo, look: Look, start: Starter | None = None) -> None:
+    def __init__(self, goal: StartConfig | AttachTo, look: Look, start: Starter | None = None) -> None:
         """`start` replaces the launcher of engines; tests do that."""
         super().__init__(driver_class=SturdyDriver, ansi_color=True if look.theme == "terminal" else None)
         self.animation_level = "none"
@@ -91,16 +75,14 @@ class PgsApp(App[Goodbye], inherit_bindings=False):
         # Set without its watcher, which would work out all styles a second time before the first frame.
         self.set_reactive(App.theme, THEMES[look.theme].name)
         self.stylesheet.set_variables(self.get_css_variables())
-        self._opening = opening
+        self._goal = goal
         self._look = look
         self._start_engine = start
-        self._shown_name = opening.name
-        words = "checking config" if isinstance(opening, StartConfig) else "reading"
-        self.dashboard = DashboardScreen(self._shown_name, look, words)
+        self.dashboard = DashboardScreen(goal.name, look, goal.first_words)
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Colours of the roles for themes that name none."""
-        return DARK.variables
+        return THEMES["dark"].variables
 
     def get_default_screen(self) -> DashboardScreen:
         """The dashboard is the screen at the bottom."""
@@ -112,23 +94,23 @@ class PgsApp(App[Goodbye], inherit_bindings=False):
 
     def open(self) -> None:
         """Begin with what was asked for, now that the first frame stands."""
-        opening = self._opening
-        if isinstance(opening, AttachTo):
-            self._follow(opening.run)
+        goal = self._goal
+        if isinstance(goal, AttachTo):
+            self._follow(goal.run)
         else:
-            self.run_worker(lambda: self._check(opening), thread=True, group="opening")
+            self.run_worker(lambda: self._check(goal), thread=True, group="opening")
 
     def _follow(self, run: RunDir, process: subprocess.Popen[bytes] | None = None) -> None:
         from pgs_tui.runs.follow import Follower
         from screens.live import LiveRun
 
-        self.dashboard.follow(LiveRun(self._shown_name, run), Follower.of(run, process))
+        self.dashboard.follow(LiveRun(self._goal.name, run), Follower.of(run, process))
 
-    def _check(self, opening: StartConfig) -> None:
+    def _check(self, goal: StartConfig) -> None:
         from pgs_tui.opening import check
 
         try:
-            checked = check(opening.config, opening.overrides)
+            checked = check(goal.config, goal.overrides)
         except ValueError as error:
             self.post_message(self.Refused(str(error), 2))
         else:

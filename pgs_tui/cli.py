@@ -10,10 +10,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pgs_tui.goals import AttachTo, StartConfig
 from pgs_tui.look import THEME_NAMES, Look, ThemeName, look_of
 
 if TYPE_CHECKING:
-    from pgs_tui.app import AttachTo, StartConfig, Starter
+    from pgs_tui.app import Starter
+
+SWITCH_SECONDS = 0.001
+"""How long the thread that reads a run's log may keep the screen's thread waiting; Python's own 5 ms would be felt."""
 
 HELP = """\
 usage: pgs-tui [CONFIG] [--section.field VALUE ...]
@@ -142,8 +146,6 @@ def _train(arguments: Arguments) -> int:
         from pgs_tui.plain import train
 
         train(config, overrides)
-    from pgs_tui.app import StartConfig
-
     return show(StartConfig(config, overrides, short_name(config)), _look(arguments))
 
 
@@ -158,7 +160,6 @@ def _attach(arguments: Arguments) -> int:
 
         return watch(run, sys.stdout)
     from engine.rundir import read_run_info
-    from pgs_tui.app import AttachTo
 
     info = read_run_info(run)
     return show(AttachTo(run, info.name if info else run.id), _look(arguments))
@@ -182,14 +183,20 @@ def _look(arguments: Arguments) -> Look:
     return look_of(os.environ, encoding, arguments.theme, arguments.mouse)
 
 
-def show(opening: StartConfig | AttachTo, look: Look, start: Starter | None = None) -> int:
+def show(goal: StartConfig | AttachTo, look: Look, start: Starter | None = None) -> int:
     """Open it on the terminal and return the exit code once the person has left. `start` as for PgsApp."""
-    from pgs_tui.app import Goodbye, PgsApp
+    from pgs_tui.splash import splash
     from pgs_tui.terminal import TerminalGuard
 
     gc.disable()  # a collection amid the start only delays the first frame; the app switches it on again
-    app = PgsApp(opening, look, start)
-    with TerminalGuard():
+    sys.setswitchinterval(SWITCH_SECONDS)
+    with TerminalGuard() as terminal:
+        columns, rows = os.get_terminal_size(sys.__stdout__.fileno()) if sys.__stdout__ else (80, 24)
+        true_colour = os.environ.get("COLORTERM", "") in ("truecolor", "24bit")
+        terminal.write(splash(columns, rows, goal.name, goal.first_words, look, true_colour))
+        from pgs_tui.app import Goodbye, PgsApp
+
+        app = PgsApp(goal, look, start)
         goodbye = app.run(mouse=look.mouse) or Goodbye(exit_code=app.return_code or 0)
     if goodbye.refused:
         print(goodbye.refused, file=sys.stderr)

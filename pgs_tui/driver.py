@@ -11,13 +11,27 @@ from select import select
 from textual._xterm_parser import XTermParser
 from textual.drivers.linux_driver import LinuxDriver
 
+from pgs_tui.splash import ALTERNATE_SCREEN
+
 _OLD_MOUSE_REPORT = re.compile(rb"\x1b\[M[\x20-\xff]{3}")
 """Three raw bytes behind the code, which need not be UTF-8; sent by terminals left in mouse mode by a lost session."""
 _WAIT_SECONDS = 0.1
 
 
 class SturdyDriver(LinuxDriver):
-    """Drops mouse reports of the oldest protocol, replaces what is not UTF-8, and ends when the terminal is gone."""
+    """Drops mouse reports of the oldest protocol, replaces what is not UTF-8, and ends when the terminal is gone.
+
+    The splash has switched to the alternate screen already. Switching again would only make the screen flash.
+    """
+
+    _on_alternate_screen = True
+
+    def write(self, data: str) -> None:
+        """Send to the terminal."""
+        if data == ALTERNATE_SCREEN and self._on_alternate_screen:
+            self._on_alternate_screen = False
+        else:
+            super().write(data)
 
     def run_input_thread(self) -> None:
         """Read keys until the application ends."""

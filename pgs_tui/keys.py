@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -100,3 +100,11 @@ def bindings_of(screen: ScreenName) -> Iterator[tuple[str, str, str]]:
 def hints_of(screen: ScreenName) -> list[tuple[str, str]]:
     """Key and meaning for the key bar, help last."""
     return [(entry.shown, entry.hint) for entry in keys_of(screen) if entry.hint]
+
+
+def fitting(hints: Sequence[tuple[str, str]], columns: int) -> list[tuple[str, str]]:
+    """The hints that fit into a line; the later ones are left out first, but the last one (help) always stays."""
+    kept = list(hints)
+    while len(kept) > 1 and sum(len(key) + len(meaning) + 3 for key, meaning in kept) - 1 > columns:
+        del kept[-2]
+    return kept

@@ -44,7 +44,7 @@ class TerminalGuard:
             termios.tcsetattr(self._input, termios.TCSANOW, silent)
         for number in SIGNALS:
             self._handlers[number] = signal.signal(number, self._restore_and_die)
-        self._write(MOUSE_OFF)
+        self.write(MOUSE_OFF)
         with contextlib.suppress(termios.error):
             termios.tcflush(self._input, termios.TCIFLUSH)
         return self
@@ -52,7 +52,7 @@ class TerminalGuard:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._write(MODES_OFF if kind is None else RESTORE)
+        self.write(MODES_OFF if kind is None else RESTORE)
         self._restore_attributes()
         for number, handler in self._handlers.items():
             signal.signal(number, handler)
@@ -63,12 +63,12 @@ class TerminalGuard:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         for stream in (1, 2):
             os.dup2(nowhere, stream)
-        self._write(RESTORE)
+        self.write(RESTORE)
         self._restore_attributes()
         signal.signal(number, signal.SIG_DFL)
         os.kill(os.getpid(), number)
 
-    def _write(self, codes: str) -> None:
+    def write(self, codes: str) -> None:
         """Write it all, behind what still waits on a slow link; not for ever, and not to a terminal that is gone."""
         left, end = codes.encode(), time.monotonic() + PATIENCE
         while left and time.monotonic() < end:

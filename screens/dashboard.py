@@ -154,8 +154,7 @@ class DashboardScreen(Screen[None], inherit_bindings=False):
         update = message.update
         self.live.take(update)
         self._new_log += [(text, "text") for text in update.log] + [(note, "warn") for note in update.notes]
-        if not update.loading:
-            self._refresh_soon()
+        self._refresh_soon()
 
     def _refresh_soon(self) -> None:
         """At most once every REFRESH_SECONDS, and at once after a quiet time."""
@@ -171,13 +170,13 @@ class DashboardScreen(Screen[None], inherit_bindings=False):
             return
         for answer in self.live.answers():
             self._say(*answer)
-        if self._held:
-            return
-        self._show_log()
-        self._show_curves()
-        self.memory.show(self.live.memory())
-        self.alerts.show(self.live.incidents())
-        self._show_ending(self.live)
+        if not self._held or not self.live.going:
+            self._show_log()
+            self._show_ending(self.live)
+        if not self._held:
+            self._show_curves()
+            self.memory.show(self.live.memory())
+            self.alerts.show(self.live.incidents())
 
     def _show_status(self) -> None:
         if self.live is None:

@@ -103,4 +103,5 @@ class LiveRun:
             now=self._clock(),
             exit_code=self._update.exit_code,
             held=held,
+            loading=self._update.loading,
         )

@@ -44,10 +44,14 @@ class Situation:
     now: float
     exit_code: int | None = None
     held: bool = False
+    loading: bool = False
+    """True while the run's past is still being read, and nothing can be said about its present."""
 
     @property
     def outcome(self) -> Outcome:
-        """How the run ended, or that it has not."""
+        """How the run ended, or that it has not, as far as the log has been read."""
+        if self.loading:
+            return "running"
         if self.history.end is not None:
             return self.history.end.status
         return "killed" if self.life == "gone" else "running"
@@ -67,7 +71,7 @@ def status(situation: Situation) -> Status:
         step=history.last_step,
         total=history.total_steps,
         epoch=history.series["epoch"].last,
-        remaining=history.remaining_seconds() if running else None,
+        remaining=history.remaining_seconds() if running and not situation.loading else None,
         age=age,
         age_role=age_role,
         held=situation.held,
@@ -183,6 +187,8 @@ def _state(situation: Situation) -> tuple[str, str, Role]:
     if outcome != "running":
         sign, role = OUTCOME_SIGNS[outcome]
         return sign, outcome, role
+    if situation.loading:
+        return "◐", "reading the log", "accent"
     phase = situation.history.phase
     if phase is None:
         return "○", "starting", "dim"
@@ -205,6 +211,8 @@ def _progress(phase: Phase) -> str:
 def _age(situation: Situation) -> tuple[str, Role]:
     """Rounded to whole seconds, so that a lively run does not repaint it all the time."""
     history = situation.history
+    if situation.loading:
+        return "", "dim"
     if history.last_t is None:
         return "no data yet", "dim"
     age = max(situation.now - history.last_t, 0.0)

@@ -88,11 +88,22 @@ class AlertPanel(Panel):
 
     def _explanation(self, one: Incident, width: int) -> list[Line]:
         advice = [
-            line(("    try ", "dim"), (plain(f"{hint.key}: {hint.value}"), "accent"), (plain(f"  {hint.why}"), "dim"))
+            line(
+                ("    try ", "dim"),
+                (plain(f"{hint.key}: {_as_yaml(hint.value)}"), "accent"),
+                (plain(f"  {hint.why}"), "dim"),
+            )
             for hint in one.advice
         ]
         meaning = wrapped(plain(one.meaning), max(width - 4, 1), "text")
         return [*[line(("    ", "text"), *row) for row in meaning], *advice]
+
+
+def _as_yaml(scalar: object) -> str:
+    """As one writes it in a config."""
+    if scalar is None:
+        return "null"
+    return str(scalar).lower() if isinstance(scalar, bool) else str(scalar)
 
 
 def _measured(one: Incident) -> Line:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pgs_tui.keys import fitting
 from pgs_tui.widgets.drawn import Drawn
-from pgs_tui.widgets.lines import Line, Role, Span, line, line_width
+from pgs_tui.widgets.lines import Line, Role, Span, line
 
 
 class KeyBar(Drawn):
-    """Hints that do not fit are left out from the right; the last one (help) always stays."""
+    """Shows as many hints as fit."""
 
     def __init__(self, hints: Sequence[tuple[str, str]], *, id: str) -> None:
         super().__init__(id=id)
@@ -29,10 +30,7 @@ class KeyBar(Drawn):
     def draw(self, width: int, height: int) -> Sequence[Line]:
         if self._message:
             return [line((" ", "text"), self._message)]
-        hints = list(self._hints)
-        while len(hints) > 1 and line_width(_hint_line(hints)) > width:
-            del hints[-2]
-        return [_hint_line(hints)]
+        return [_hint_line(fitting(self._hints, width))]
 
 
 def _hint_line(hints: Sequence[tuple[str, str]]) -> Line:

@@ -1,7 +1,9 @@
 import pytest
 
 from pgs_tui.look import Look, look_of
+from pgs_tui.palette import PALETTES
 from pgs_tui.themes import THEMES
+from pgs_tui.widgets.lines import ROLES
 
 XTERM = {"TERM": "xterm-256color"}
 
@@ -43,8 +45,9 @@ def test_a_name_that_is_none_is_said() -> None:
 
 
 def test_all_themes_name_the_same_roles() -> None:
-    roles = [{name for name in theme.variables if name.startswith("ink-")} for theme in THEMES.values()]
+    roles = [set(colours) for colours in PALETTES.values()]
     assert roles[0] == roles[1] == roles[2]
+    assert {f"ink-{role}" for role in ROLES} <= roles[0]
 
 
 def test_the_terminal_theme_paints_no_background() -> None:

@@ -189,6 +189,25 @@ async def test_an_engine_that_never_started_is_said_with_its_last_words(tmp_path
         assert "No module named engine" in app.texts["banner"]
 
 
+async def test_a_long_log_is_shown_while_it_is_read_and_not_judged_before(tmp_path: Path) -> None:
+    async with hosted(tmp_path) as (app, pilot):
+        await app.deliver(pilot, Update(events=stamped(START, step(1, 5.5)), life="gone", loading=True))
+        assert "◐ reading the log" in app.texts["status"]
+        assert "5.500" in app.texts["loss"]
+        assert "banner" not in app.texts
+        end = End(status="finished", reason="all done", exit_code=0, last_step=2)
+        await app.deliver(pilot, Update(events=stamped(step(2), end), life="gone"))
+        assert "✔ finished" in app.texts["status"]
+
+
+async def test_the_end_is_said_in_a_held_view_too(tmp_path: Path) -> None:
+    async with hosted(tmp_path) as (app, pilot):
+        await app.deliver(pilot, training())
+        await pilot.press("space")
+        await app.deliver(pilot, Update(log=("last words",), life="gone", exit_code=-9))
+        assert "last words" in app.texts["banner"]
+
+
 async def test_a_held_view_stays_still_while_data_is_collected(tmp_path: Path) -> None:
     async with hosted(tmp_path) as (app, pilot):
         await app.deliver(pilot, training())

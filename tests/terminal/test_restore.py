@@ -60,7 +60,7 @@ def test_an_exception_leaves_the_terminal_as_it_was(run: Path, tmp_path: Path) -
         "import os, sys\n"
         "from pathlib import Path\n"
         "from engine.rundir import RunDir\n"
-        "from pgs_tui.app import AttachTo\n"
+        "from pgs_tui.goals import AttachTo\n"
         "from pgs_tui.cli import show\n"
         "from pgs_tui.look import Look\n"
         "from screens.dashboard import DashboardScreen\n"
@@ -109,6 +109,14 @@ def test_modes_left_on_by_a_lost_session_are_switched_off_first(run: Path, tmp_p
         assert terminal.wait_for_end() == 0
     finally:
         terminal.close()
+
+
+def test_something_is_shown_before_the_libraries_for_the_rest_are_loaded(dashboard: Terminal) -> None:
+    dashboard.wait_for("training", "loss")
+    assert dashboard.output.count(b"\x1b[?1049h") == 1, "switching twice would flash"
+    assert dashboard.output.index(b"pgs-tui") < dashboard.output.index("╭".encode())
+    asked_by_textual = dashboard.output.index(b"\x1b[?2026$p")
+    assert dashboard.output.index(b"pgs-tui") < asked_by_textual
 
 
 def test_a_terminal_that_is_gone_ends_the_dashboard_and_not_the_run(run: Path, tmp_path: Path) -> None:

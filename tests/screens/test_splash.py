@@ -1,0 +1,47 @@
+from pathlib import Path
+
+import pyte
+import pytest
+
+from pgs_tui.look import Look
+from pgs_tui.splash import ALTERNATE_SCREEN, splash
+from tests.screens.hosting import hosted, screen_text
+
+
+def shown(size: tuple[int, int], name: str = "quickstart", look: Look | None = None) -> list[str]:
+    screen = pyte.Screen(*size)
+    pyte.Stream(screen).feed(splash(*size, name, "starting", look or Look(), True))
+    return list(screen.display)
+
+
+@pytest.mark.parametrize("size", [(120, 36), (80, 24), (60, 15)])
+async def test_the_splash_is_the_first_and_the_last_line_of_the_dashboard(
+    tmp_path: Path, size: tuple[int, int]
+) -> None:
+    async with hosted(tmp_path, size) as (app, _):
+        app.dashboard.live = None
+        app.dashboard.announce("starting")
+        dashboard = screen_text(app)
+    lines = shown(size)
+    assert lines[0].rstrip() == dashboard[0].rstrip()
+    assert lines[-1].rstrip() == dashboard[-1].rstrip()
+    assert not "".join(lines[1:-1]).strip()
+
+
+@pytest.mark.parametrize("size", [(1, 1), (0, 0), (7, 2), (400, 120)])
+def test_no_size_is_too_small(size: tuple[int, int]) -> None:
+    assert splash(*size, "quickstart", "starting", Look(), True).startswith(ALTERNATE_SCREEN)
+
+
+def test_ascii_terminals_get_ascii() -> None:
+    assert splash(80, 24, "quickstart", "starting", Look(glyphs="ascii", ascii_only=True), False).isascii()
+
+
+def test_colours_are_only_sent_where_they_are_understood() -> None:
+    assert "48;2;" in splash(80, 24, "x", "y", Look(), true_colour=True)
+    for look, true_colour in ((Look(), False), (Look(theme="terminal"), True)):
+        assert "8;2;" not in splash(80, 24, "x", "y", look, true_colour)
+
+
+def test_a_name_cannot_steer_the_terminal() -> None:
+    assert "\x1b]" not in splash(80, 24, "a\x1b]0;b\x07", "y", Look(), True)
