@@ -37,11 +37,13 @@ class Key:
     action: str
     hint: str
     help: str
+    hint_at_end: str | None = None
+    """The hint once there is no run going, where it differs."""
 
 
 KEYS: tuple[Key, ...] = (
-    Key("everywhere", ("q",), "q", "leave", "leave, run goes on", "leave; a run that is going goes on"),
-    Key("dashboard", ("x",), "x", "stop", "stop…", "stop the run with a checkpoint (asks first)"),
+    Key("everywhere", ("q",), "q", "leave", "leave, run goes on", "leave; a run that is going goes on", "leave"),
+    Key("dashboard", ("x",), "x", "stop", "stop…", "stop the run with a checkpoint (asks first)", ""),
     Key("dashboard", ("n",), "n N", "next_alert", "alerts", "go to the next, the previous alert and its meaning"),
     Key("dashboard", ("N", "shift+n"), "", "previous_alert", "", ""),
     Key("dashboard", ("space",), "space", "hold", "hold view", "hold the view still; data is still collected"),
@@ -71,7 +73,7 @@ KEYS: tuple[Key, ...] = (
     ),
     Key("dashboard", ("g",), "g", "glyphs", "glyphs", "draw with braille, blocks or ASCII"),
     Key("dashboard", ("c",), "c", "copy", "copy", "copy the pane in focus, or the whole screen, to clipboard and file"),
-    Key("dashboard", ("d",), "d", "detach", "detach", "leave and say how to come back; the run goes on"),
+    Key("dashboard", ("d",), "d", "detach", "detach", "leave and say how to come back; the run goes on", ""),
     Key("everywhere", ("tab",), "Tab", "next_pane", "", "next pane; Shift+Tab goes back"),
     Key("everywhere", ("shift+tab",), "", "previous_pane", "", ""),
     Key("everywhere", ("up", "k"), "↑ ↓ k j", "up", "", "scroll in the pane in focus, else in the log"),
@@ -97,9 +99,14 @@ def bindings_of(screen: ScreenName) -> Iterator[tuple[str, str, str]]:
             yield key, f"{entry.action}({key!r})" if several else entry.action, entry.help
 
 
-def hints_of(screen: ScreenName) -> list[tuple[str, str]]:
-    """Key and meaning for the key bar, help last."""
-    return [(entry.shown, entry.hint) for entry in keys_of(screen) if entry.hint]
+def hints_of(screen: ScreenName, going: bool = True) -> list[tuple[str, str]]:
+    """Key and meaning for the key bar, help last. `going` says that there is a run which the keys act on."""
+    hints = ((entry.shown, _hint(entry, going)) for entry in keys_of(screen))
+    return [(shown, hint) for shown, hint in hints if hint]
+
+
+def _hint(entry: Key, going: bool) -> str:
+    return entry.hint if going or entry.hint_at_end is None else entry.hint_at_end
 
 
 def fitting(hints: Sequence[tuple[str, str]], columns: int) -> list[tuple[str, str]]:

@@ -198,6 +198,7 @@ class DashboardScreen(Screen[None], inherit_bindings=False):
     def _show_ending(self, live: LiveRun) -> None:
         ending = live.ending(self.log_panel.last(LAST_WORDS))
         self.banner.set_class(ending is not None, "said")
+        self.key_bar.offer(hints_of("dashboard", going=ending is None))
         if ending is not None:
             self.banner.show(*ending)
 

@@ -228,8 +228,8 @@ def _vanished(situation: Situation) -> str:
     if situation.history.start is None and last is None and code is not None:
         return f"the engine did not start: it ended with exit code {code}"
     when = f"after step {whole(last)}" if last is not None else "before its first step"
-    how = f" by signal {-code}" if code is not None and code < 0 else ""
-    return f"killed: the engine vanished {when}{how}, without a last event (kill -9, out of memory, a reboot)"
+    how = f"by signal {-code}" if code is not None and code < 0 else "kill -9, out of memory, or a reboot"
+    return f"killed {when}: the engine vanished without a word ({how})"
 
 
 def _share(history: History, part: Callable[[Step], float | None]) -> float | None:

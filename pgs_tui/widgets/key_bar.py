@@ -17,6 +17,12 @@ class KeyBar(Drawn):
         self._hints = tuple(hints)
         self._message: tuple[str, Role] | None = None
 
+    def offer(self, hints: Sequence[tuple[str, str]]) -> None:
+        """Show these hints from now on."""
+        if tuple(hints) != self._hints:
+            self._hints = tuple(hints)
+            self.redraw()
+
     def say(self, text: str, role: Role = "accent") -> None:
         """Show a message in place of the keys until `quiet`."""
         self._message = (text, role)

@@ -171,6 +171,7 @@ async def test_the_end_is_said_with_its_reason(tmp_path: Path) -> None:
         assert "■ stopped" in app.texts["status"]
         assert "■ stopped at step 1 240: asked to stop" in app.texts["banner"]
         assert "checkpoints/step-1240" in app.texts["banner"]
+        assert "q leave  n N" in app.texts["keys"], "there is no run any more that would go on, or could be stopped"
 
 
 async def test_a_killed_engine_is_said_with_its_last_words(tmp_path: Path) -> None:
@@ -178,7 +179,7 @@ async def test_a_killed_engine_is_said_with_its_last_words(tmp_path: Path) -> No
         await app.deliver(pilot, training())
         await app.deliver(pilot, Update(log=("RuntimeError: out of luck",), life="gone", exit_code=-9))
         assert "✖ killed" in app.texts["status"]
-        assert "killed: the engine vanished after step 1 240 by signal 9" in app.texts["banner"]
+        assert "killed after step 1 240: the engine vanished without a word (by signal 9)" in app.texts["banner"]
         assert "last words: RuntimeError: out of luck" in app.texts["banner"]
 
 

@@ -97,7 +97,7 @@ def test_kill_9_of_the_engine_is_told_with_its_last_lines(started: Started) -> N
     with started.run.console_log.open("a") as log:
         log.write("CUDA error: something awful\n")
     os.kill(info.pid, signal.SIGKILL)
-    shown = started.terminal.wait_for("✖ killed", "vanished after step", "by signal 9")
+    shown = started.terminal.wait_for("✖ killed", "killed after step", "by signal 9")
     assert "step=" in shown or "something awful" in shown
     started.terminal.type(b"q")
     assert started.terminal.wait_for_end() == 1
