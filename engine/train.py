@@ -61,6 +61,8 @@ class Trainer:
     total_steps: int
     pad_id: int
     progress: Progress = field(default_factory=Progress)
+    is_warm: bool = False
+    """True once this process has done a step: on a GPU the first one compiles and tunes kernels."""
 
     def run(self) -> End:
         """Train until the last step or until somebody asks to stop. Raises UserError when training cannot go on."""
@@ -71,6 +73,7 @@ class Trainer:
             self.go_on_training()
             while self.progress.step < self.total_steps and stop.reason is None:
                 step = self.train_step()
+                self.warm_up_is_over()
                 eval_loss = self.evaluate() if self.is_due(self.config.data.eval_every) else None
                 self.print_step(step, eval_loss)
                 if self.is_due(self.config.train.save_steps) and self.progress.step < self.total_steps:
@@ -283,8 +286,15 @@ class Trainer:
 
     def go_on_training(self) -> None:
         """Evaluation, saving and pauses are no part of a step's time."""
-        self.session.phase("training")
+        compiles = self.device.type == "cuda" and not self.is_warm
+        self.session.phase("compiling" if compiles else "training")
         self.clock.resume()
+
+    def warm_up_is_over(self) -> None:
+        """The kernels are there after the first step."""
+        if not self.is_warm:
+            self.is_warm = True
+            self.go_on_training()
 
     def finish(self) -> End:
         """The last step is done: evaluate unless that has just happened, and save the result."""

@@ -14,8 +14,6 @@ from torch import Tensor
 from engine.config.schema import Train
 
 POSITION_EMBEDDING_NAMES = frozenset({"wte", "wpe"})
-BFLOAT16_HALF_STEP = 2.0**-9
-"""A bfloat16 weight does not move when it is multiplied by a factor closer to 1 than this."""
 
 
 def build_optimizer(named_parameters: Iterable[tuple[str, Tensor]], train: Train) -> torch.optim.Optimizer:
@@ -65,18 +63,6 @@ def set_learning_rate(optimizer: torch.optim.Optimizer, learning_rate: float) ->
     """Give every group of the optimizer this learning rate."""
     for group in optimizer.param_groups:
         group["lr"] = learning_rate
-
-
-def weight_decay_note(train: Train, dtype: torch.dtype) -> str | None:
-    """Return a warning if weight decay alone is too small to ever move a weight of this type, else None."""
-    decay = train.learning_rate * train.weight_decay
-    if dtype != torch.bfloat16 or train.stochastic_rounding or not 0 < decay < BFLOAT16_HALF_STEP:
-        return None
-    return (
-        f"train.weight_decay: {train.weight_decay:g} has no effect by itself: one step shrinks a weight by {decay:.1e} "
-        f"of its value, and bfloat16 rounds a change of less than {BFLOAT16_HALF_STEP:.1e} away; "
-        "set model.torch_dtype: float32, or train.weight_decay: 0"
-    )
 
 
 def _runs_fused(groups: list[dict[str, Any]]) -> bool:

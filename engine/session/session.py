@@ -29,6 +29,7 @@ class Session:
     monitor: Sampler
     where: Whereabouts = field(default_factory=Whereabouts)
     now: Callable[[], float] = time.monotonic
+    _phase: str = ""
     _last_progress: float = 0.0
 
     def emit(self, event: Event) -> None:
@@ -41,8 +42,9 @@ class Session:
 
     def phase(self, name: str) -> None:
         """The engine turns to something else."""
-        self._last_progress = 0.0
-        self.emit(Phase(name=name))
+        if name != self._phase:
+            self._phase, self._last_progress = name, 0.0
+            self.emit(Phase(name=name))
 
     def progress(self, name: str, done: int, total: int, unit: str) -> None:
         """`done` of `total` units are through; told at most four times a second, and at the end."""

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from engine.config.schema import Train
-from engine.optim.build import build_optimizer, parameter_groups, set_learning_rate, weight_decay_note
+from engine.optim.build import build_optimizer, parameter_groups, set_learning_rate
 from engine.optim.clipping import clip_scale, measure_gradient_norm, scale_gradients
 from engine.optim.state import load_optimizer_state
 
@@ -186,18 +186,6 @@ def test_missing_bitsandbytes_is_explained(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setitem(sys.modules, "bitsandbytes", None)
     with pytest.raises(ValueError, match=r"train\.optimizer: lion8bit needs the package bitsandbytes.*adamw"):
         build_optimizer(make_model().named_parameters(), Train(optimizer="lion8bit"))
-
-
-def test_decay_lost_in_bfloat16_is_noted() -> None:
-    """A weight of 1.0 at rate 2e-5 and decay 0.01: the factor 1 - 2e-7 rounds to 1."""
-    config = Train(learning_rate=2e-5, weight_decay=0.01)
-    note = weight_decay_note(config, torch.bfloat16)
-
-    assert note is not None and note.startswith("train.weight_decay: 0.01 has no effect by itself")
-    assert weight_decay_note(config, torch.float32) is None
-    assert weight_decay_note(Train(weight_decay=0.0), torch.bfloat16) is None
-    assert weight_decay_note(Train(weight_decay=0.01, stochastic_rounding=True), torch.bfloat16) is None
-    assert weight_decay_note(Train(weight_decay=0.1, learning_rate=0.1), torch.bfloat16) is None
 
 
 def with_gradients(**gradients: list[float]) -> dict[str, nn.Parameter]:
