@@ -222,7 +222,7 @@ class Memory(Section):
     chunked_loss: bool = Field(
         default=True, description="Compute the loss in chunks of tokens, so that the full logits never exist."
     )
-    loss_chunk_tokens: PositiveInt = Field(default=256, description="Tokens in one chunk of the loss.")
+    loss_chunk_tokens: PositiveInt = Field(default=512, description="Tokens in one chunk of the loss.")
     tiled_head: bool = Field(default=False, description="Split the output head over the vocabulary as well.")
     float8_training: bool = Field(default=False, description="Run the matrix products in float8.")
     offload_activations: bool = Field(
