@@ -15,6 +15,8 @@ ROOM_FOR_LABELS = 24
 """Narrower charts have no labels."""
 _CLIP_SHARE = 0.03
 _CLIP_COLUMNS = 24
+_LARGEST = 1e300
+"""Limits stay within this, so that no arithmetic on them overflows."""
 _UNITS = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e5, "k"))
 
 
@@ -39,6 +41,7 @@ def choose_limits(low: float, high: float, previous: Limits | None, log: bool = 
     """Round limits around [low, high]; the previous ones as long as they still fit well."""
     if log:
         return _log_limits(low, high)
+    low, high = max(low, -_LARGEST), min(high, _LARGEST)
     if previous is not None and not previous.log and _still_fits(low, high, previous):
         return previous
     step = nice_step((high - low) / 4 or abs(high) / 4 or 0.25)
@@ -165,7 +168,8 @@ def _still_fits(low: float, high: float, previous: Limits) -> bool:
 def _log_limits(low: float, high: float) -> Limits:
     if not isfinite(low) or low <= 0:
         low = high / 1000 if isfinite(high) and high > 0 else 0.1
-    high = max(high, low)
+    low = min(max(low, 1 / _LARGEST), _LARGEST / 100)
+    high = min(max(high, low), _LARGEST)
     bottom, top = _one_two_five(low, down=True), _one_two_five(high, down=False)
     return Limits(bottom, top if top > bottom else bottom * 10, log=True)
 

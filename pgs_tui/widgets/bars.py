@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import isfinite
 
 from pgs_tui.widgets.lines import Line, Role, Span, line
 
@@ -40,9 +41,9 @@ def stacked_bar(parts: tuple[Part, ...], total: float, width: int) -> Line:
     spans: list[Span] = []
     left = width
     for part in parts:
-        if part.amount <= 0 or left <= 0 or total <= 0:
+        if left <= 0 or not isfinite(part.amount) or part.amount <= 0 or not isfinite(total) or total <= 0:
             continue
-        cells = min(max(round(part.amount / total * width), 1), left)
+        cells = min(max(round(min(part.amount / total, 1.0) * width), 1), left)
         spans.append(("█" * (cells - 1) + "▉", part.role))
         left -= cells
     return (*spans, ("░" * left, "frame")) if left > 0 else tuple(spans)

@@ -159,7 +159,7 @@ def test_limits_stay_while_they_fit() -> None:
     assert limits_of(curves([1.0, 1.2]), False, first) != first, "limits much too wide are given up"
 
 
-@pytest.mark.parametrize("size", [1e-300, 1e-9, 1e-3, 1.0, 1e6, 1e15, 1e300])
+@pytest.mark.parametrize("size", [5e-324, 1e-300, 1e-9, 1e-3, 1.0, 1e6, 1e15, 1e300])
 @pytest.mark.parametrize("log", [False, True])
 def test_every_magnitude_can_be_drawn(size: float, log: bool) -> None:
     lines = drawn([size, size * 1.5, size * 3], log=log)
