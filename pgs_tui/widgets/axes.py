@@ -66,6 +66,7 @@ def nice_step(size: float) -> float:
     """The smallest of 1, 2, 5 x 10^n that is not below `size`."""
     if not isfinite(size) or size <= 0:
         return 1.0
+    size = max(size, 1 / _LARGEST)
     power = 10.0 ** floor(log10(size))
     return next(factor * power for factor in (1, 2, 5, 10) if factor * power >= size * (1 - 1e-9))
 
