@@ -53,11 +53,14 @@ def _ended(session: Session, loaded: Loaded, opened: Opened, command: str) -> En
         _introduce(session, loaded, opened)
         os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # spinning threads starve each other on a busy machine
         with session.monitor:
-            from engine.assemble import assemble  # brings torch, after the run's folder tells that something goes on
+            with session.stop.ending_at_once():
+                from engine.assemble import assemble  # brings torch, after the run's folder tells what goes on
 
-            return assemble(loaded, session, opened, command).run()
+                trainer = assemble(loaded, session, opened, command)
+            return trainer.run()
     except StopNow:
-        return End(status="stopped", reason=f"{session.stop.reason} before the first step", exit_code=0, last_step=0)
+        reason = f"{session.stop.reason} while the run was being made ready"
+        return End(status="stopped", reason=reason, exit_code=0, last_step=where.step)
     except KeyboardInterrupt:
         reason = "interrupted twice: left at once, without a checkpoint of the last steps"
         return End(status="failed", reason=reason, exit_code=INTERRUPTED, last_step=where.step)

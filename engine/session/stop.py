@@ -1,7 +1,8 @@
 """How a person's signals reach the training loop.
 
 The first SIGINT, SIGTERM or SIGHUP asks the loop to finish its step, save and leave; before the first step, when there
-is nothing to finish, it ends the run where it stands. A second SIGINT leaves at once.
+is nothing to finish, it ends the run where it stands. A second SIGINT leaves at once. Before and after that, while the
+run's folder is opened and its end is written, signals are only noted: a run must not end without saying so.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ class StopSwitch:
 
     def __init__(self) -> None:
         self.reason: str | None = None
-        self._steps_are_finished = False
+        self._interrupts = 0
+        self._first_ends_the_run = False
+        self._second_interrupt_counts = False
         self._previous: dict[signal.Signals, Any] = {}
 
     def __enter__(self) -> StopSwitch:
@@ -45,17 +48,30 @@ class StopSwitch:
         self.reason = self.reason or reason
 
     @contextmanager
+    def ending_at_once(self) -> Iterator[None]:
+        """Inside, a request raises StopNow where the engine stands; so does one that was made before."""
+        self._first_ends_the_run = self._second_interrupt_counts = True
+        try:
+            if self.reason is not None:
+                raise StopNow
+            yield
+        finally:
+            self._first_ends_the_run = self._second_interrupt_counts = False
+
+    @contextmanager
     def finishing_steps(self) -> Iterator[None]:
-        """Inside, a request waits for the loop to look at `reason`; outside, it ends the run where it stands."""
-        self._steps_are_finished = True
+        """Inside, a request waits for the loop to look at `reason`, and a second SIGINT raises KeyboardInterrupt."""
+        self._second_interrupt_counts = True
         try:
             yield
         finally:
-            self._steps_are_finished = False
+            self._second_interrupt_counts = False
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
-        if number == signal.SIGINT and self.reason is not None:
-            raise KeyboardInterrupt
+        self._interrupts += number == signal.SIGINT
+        was_asked_before = self.reason is not None
         self.request(f"{signal.Signals(number).name} received")
-        if not self._steps_are_finished:
+        if self._interrupts > 1 and self._second_interrupt_counts:
+            raise KeyboardInterrupt
+        if self._first_ends_the_run and not was_asked_before:
             raise StopNow
