@@ -18,7 +18,7 @@ class StepClock:
 
     On the CPU a part is wall time. On a GPU forward, backward and optimizer are timed by CUDA events, which are read
     one step late, so that no step waits for its own clock: the parts shown with a step are those of the step before.
-    Time between `pause` and `resume` (evaluation, saving) belongs to no step.
+    `resume` leaves out what came since the last step (evaluation, saving, a pause).
     """
 
     def __init__(self, device: torch.device) -> None:
@@ -27,6 +27,7 @@ class StepClock:
         self._part_mark = self._mark
         self._wall: dict[str, float] = {}
         self._device_laps: list[tuple[str, Any, Any]] = []
+        self._earlier_laps: list[tuple[str, Any, Any]] = []
         self._device_parts: dict[str, float] = {}
         self._last_event: Any = None
         self._collecting_since = 0.0
@@ -39,7 +40,6 @@ class StepClock:
 
     def start(self) -> None:
         """A step begins."""
-        self._read_device_laps()
         self._wall, self._collected = {}, 0.0
         self._part_mark = time.perf_counter()
 
@@ -59,6 +59,7 @@ class StepClock:
         """The step's seconds, and its parts."""
         now = time.perf_counter()
         seconds, self._mark = now - self._mark, now
+        self._read_earlier_laps()
         parts = self._device_parts if self._on_gpu else self._wall
         device = {name: parts.get(name) for name in _DEVICE_PARTS}
         return seconds, StepTime(data=self._wall.get("data"), gc=self._collected, **device)
@@ -68,12 +69,13 @@ class StepClock:
         self._mark = time.perf_counter()
         self._last_event = None
 
-    def _read_device_laps(self) -> None:
-        if self._device_laps and self._device_laps[-1][2].query():
+    def _read_earlier_laps(self) -> None:
+        """Read the step before. Its events are over by now, since this step has waited for its own loss and norm."""
+        earlier, self._earlier_laps, self._device_laps = self._earlier_laps, self._device_laps, []
+        if earlier and earlier[-1][2].query():
             self._device_parts = dict.fromkeys(_DEVICE_PARTS, 0.0)
-            for part, begin, end in self._device_laps:
+            for part, begin, end in earlier:
                 self._device_parts[part] += begin.elapsed_time(end) / 1000
-        self._device_laps = []
 
     def _on_collection(self, phase: str, info: dict[str, Any]) -> None:
         if phase == "start":
