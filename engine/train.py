@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -63,11 +65,13 @@ class Trainer:
     progress: Progress = field(default_factory=Progress)
     is_warm: bool = False
     """True once this process has done a step: on a GPU the first one compiles and tunes kernels."""
+    is_paused: bool = False
+    """True from the command pause until resume or stop."""
 
     def run(self) -> End:
         """Train until the last step or until somebody asks to stop. Raises UserError when training cannot go on."""
         stop = self.session.stop
-        with stop.finishing_steps():
+        with closing(self.clock), stop.finishing_steps():
             if self.progress.step == 0:
                 self.evaluate()
             self.go_on_training()
@@ -214,7 +218,7 @@ class Trainer:
     def record_evaluation(self, loss: float, tokens: int) -> None:
         """Tell the result, and save weights better than all before; those of the last step come with `final`."""
         step, best_so_far = self.progress.step, self.progress.best_eval
-        is_best = best_so_far is None or loss < best_so_far
+        is_best = math.isfinite(loss) and (best_so_far is None or loss < best_so_far)
         self.session.emit(Eval(step=step, loss=loss, tokens=tokens, best=is_best))
         if is_best:
             self.progress.best_eval, self.progress.best_step = loss, step
@@ -242,7 +246,19 @@ class Trainer:
         self.saver.saved_step = self.progress.step
 
     def obey_commands(self) -> None:
-        """Do what people have asked for since the last step."""
+        """Do what people have asked for since the last step; in a pause wait until they say resume or stop."""
+        self.obey_new_commands()
+        if not self.is_paused:
+            return
+        while self.is_paused and self.session.stop.reason is None:
+            self.session.phase("paused")
+            time.sleep(PAUSE_POLL_SECONDS)
+            self.obey_new_commands()
+        self.is_paused = False
+        self.go_on_training()
+
+    def obey_new_commands(self) -> None:
+        """Obey and answer each command that has come, in order."""
         for command in self.session.inbox.poll():
             ok, message = self.obey(command)
             self.session.emit(Ack(id=command.id, ok=ok, message=message))
@@ -262,27 +278,16 @@ class Trainer:
                 return saved, f"saved step {step}" if saved else "not saved, see the alerts"
             case "evaluate":
                 loss = self.evaluate()
-                return loss is not None, f"loss {loss:.4g}" if loss is not None else "there is no evaluation data"
+                if loss is None:
+                    return False, "a stop came in between" if self.data.eval else "there is no evaluation data"
+                return True, f"loss {loss:.4g}"
             case "pause":
-                self.pause()
-                return True, f"paused after step {step}, now going on"
+                self.is_paused = True
+                return True, f"pauses after step {step}"
             case "resume":
-                return True, "the run is not paused"
+                was_paused, self.is_paused = self.is_paused, False
+                return True, f"goes on after step {step}" if was_paused else "the run is not paused"
         return False, f"{command.cmd} is not available; possible are stop, checkpoint, evaluate, pause, resume"
-
-    def pause(self) -> None:
-        """Wait until somebody says resume or stop."""
-        self.session.phase("paused")
-        while self.session.stop.reason is None:
-            time.sleep(PAUSE_POLL_SECONDS)
-            for command in self.session.inbox.poll():
-                ok, message = (True, "goes on") if command.cmd in ("resume", "stop") else (False, "the run is paused")
-                self.session.emit(Ack(id=command.id, ok=ok, message=message))
-                if command.cmd == "stop":
-                    self.session.stop.request(f"asked to stop by {command.by or 'a command'}")
-                if ok:
-                    return self.go_on_training()
-        return self.go_on_training()
 
     def go_on_training(self) -> None:
         """Evaluation, saving and pauses are no part of a step's time."""

@@ -8,9 +8,10 @@ import pytest
 import torch
 
 from engine.config import load_config
-from engine.events import Audit, Checkpoint, Eval, Host, Phase, Start, Step
+from engine.events import Ack, Audit, Checkpoint, Eval, Host, Phase, Start, Step
 from engine.events.console import parse_step
 from engine.rundir import liveness, read_run_info
+from engine.session.control import Command, ControlInbox
 
 from .conftest import Outcome
 
@@ -111,3 +112,19 @@ def test_logging_steps_thin_the_console_only(train: Train, capsys: pytest.Captur
     printed = [parsed.step for line in capsys.readouterr().out.splitlines() if (parsed := parse_step(line))]
     assert printed == [1, 5, 10, 12]
     assert len(done.of(Step)) == 12
+
+
+def test_commands_that_came_together_are_obeyed_in_their_order(train: Train, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = ["pause", "checkpoint", "resume", "stop"]
+    waiting = [[Command(name, name) for name in names]]
+    monkeypatch.setattr(ControlInbox, "poll", lambda inbox: waiting.pop() if waiting else [])
+    done = train()
+    assert [(ack.id, ack.ok) for ack in done.of(Ack)] == [(name, True) for name in names]
+    assert (done.end.status, done.end.last_step) == ("stopped", 1)
+
+
+def test_a_loss_that_is_no_number_is_never_the_best(train: Train, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = [math.nan, 3.0, 2.0]
+    monkeypatch.setattr("engine.train.evaluate", lambda *_, **__: (found.pop(0), 10))
+    done = train("--data.eval_every", 6)
+    assert [event.best for event in done.of(Eval)] == [False, True, True]
