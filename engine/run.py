@@ -38,7 +38,8 @@ def train_command(loaded: Loaded, command: str, run_dir: Path | None) -> int:
         copied_to(run.console_log) as console,
         closing(EventWriter(run.events)) as events,
     ):
-        inbox, monitor = ControlInbox(run.control, since=started), Sampler(events.write, run.path)
+        since = started if run.run_json.exists() else 0.0  # a new run may have been told to stop before it is up
+        inbox, monitor = ControlInbox(run.control, since), Sampler(events.write, run.path)
         session = Session(run, events, console, stop, inbox, monitor)
         end = _ended(session, loaded, opened, command)
         session.emit(end)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ from engine.checkpoint import CheckpointStore, NotEnoughSpaceError, first_not_fi
 from engine.checkpoint.trainer_state import save_trainer_state
 from engine.errors import UserError
 from engine.events import Alert, Checkpoint
-from engine.events.types import AlertState, CheckpointKind
+from engine.events.types import CheckpointKind
 from engine.session.session import Session
 
 if TYPE_CHECKING:
@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 
 State = dict[str, Any]
 """What a resumed run needs besides weights, optimizer and random generators; JSON."""
+
+
+SAVE_FAILED = "SAVE_FAILED"
+"""The alert's code for a checkpoint that could not be written for another reason than a full disk."""
 
 
 class NotFiniteWeightsError(UserError):
@@ -40,16 +44,25 @@ class Saver:
     tokenizer: PreTrainedTokenizerBase
     optimizer: torch.optim.Optimizer
     saved_step: int | None = None
-    _disk_full: Alert | None = None
+    _failures: dict[str, Alert] = field(default_factory=dict)
+    """By code: alerts of saves that failed, open until a save succeeds."""
+
+    @property
+    def disk_is_full(self) -> bool:
+        """True when the last save found no space."""
+        return NotEnoughSpaceError.code in self._failures
 
     def save(self, step: int, state: State, kind: CheckpointKind = "step") -> bool:
-        """Save `checkpoints/step-N`. A full disk or bad weights become an alert and False; training goes on."""
+        """Save `checkpoints/step-N`. A disk that fails or bad weights become an alert and False; training goes on."""
         if self.saved_step == step:
             return True
         try:
             self._save(step, kind, lambda write, size: self.store.save(step, write, size), state)
         except NotEnoughSpaceError as error:
-            self._tell_of_full_disk(step, str(error))
+            self._tell_of_failure(step, error.code, str(error))
+            return False
+        except OSError as error:
+            self._tell_of_failure(step, SAVE_FAILED, f"The checkpoint of step {step} could not be written: {error}.")
             return False
         except NotFiniteWeightsError as error:
             self.session.say(str(error))
@@ -82,7 +95,7 @@ class Saver:
         self.saved_step = step
         relative = str(path.relative_to(self.session.run.path))
         self.session.where.last_checkpoint = relative
-        self._tell_of_space(step)
+        self._tell_of_success(step)
         self.session.emit(
             Checkpoint(
                 step=step,
@@ -109,16 +122,17 @@ class Saver:
             self.session.emit(_critical("weights-not-finite", NotFiniteWeightsError.code, step, reason))
             raise NotFiniteWeightsError(reason, has_alert=True)
 
-    def _tell_of_full_disk(self, step: int, reason: str) -> None:
-        state: AlertState = "open" if self._disk_full is None else "update"
-        self._disk_full = replace(_critical("disk-full", NotEnoughSpaceError.code, step, reason), state=state)
-        self.session.emit(self._disk_full)
-        self.session.say(reason)
+    def _tell_of_failure(self, step: int, code: str, reason: str) -> None:
+        meaning = f"{reason} The run goes on and tries again at the next save."
+        alert = _critical(code.lower().replace("_", "-"), code, step, meaning)
+        self.session.emit(replace(alert, state="update") if code in self._failures else alert)
+        self.session.say(meaning)
+        self._failures[code] = alert
 
-    def _tell_of_space(self, step: int) -> None:
-        if self._disk_full is not None:
-            self.session.emit(replace(self._disk_full, state="closed", step=step))
-            self._disk_full = None
+    def _tell_of_success(self, step: int) -> None:
+        for alert in self._failures.values():
+            self.session.emit(replace(alert, state="closed", step=step))
+        self._failures.clear()
 
 
 def _critical(identity: str, code: str, step: int, meaning: str) -> Alert:

@@ -27,6 +27,7 @@ from engine.optim.clipping import GradientNorm, clip_scale, measure_gradient_nor
 from engine.optim.schedules import learning_rate
 from engine.saver import Saver
 from engine.session.control import Command
+from engine.session.failures import DISK_FULL, FAILED
 from engine.session.session import Session
 from engine.spike_record import write_spike_record
 from engine.stepclock import StepClock
@@ -243,7 +244,6 @@ class Trainer:
         self.progress = Progress(**state["progress"])
         self.sampler.load_state_dict(state["sampler"])
         self.health.load_state_dict(state["health"])
-        self.saver.saved_step = self.progress.step
 
     def obey_commands(self) -> None:
         """Do what people have asked for since the last step; in a pause wait until they say resume or stop."""
@@ -317,7 +317,8 @@ class Trainer:
             saved = f"saved as {self.session.where.last_checkpoint}" if step else "nothing to save yet"
             reason, exit_code = f"{asked} after step {step}, {saved}", 0
         else:
-            reason, exit_code = f"{asked} after step {step}, which could not be saved: see the alerts", 4
+            reason = f"{asked} after step {step}, which could not be saved: see the alerts"
+            exit_code = DISK_FULL if self.saver.disk_is_full else FAILED
         return End(status="stopped", reason=reason, exit_code=exit_code, last_step=step)
 
     def is_due(self, every: int | None) -> bool:

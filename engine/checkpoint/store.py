@@ -21,8 +21,10 @@ TRAINER_STATE = "trainer_state"
 MANIFEST = f"{TRAINER_STATE}/manifest.json"
 _TEMPORARY = ".writing-"
 _REPLACED = ".replaced-"
+_REMOVED = ".removed-"
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
 _SPARE_SHARE = 1.05
+_PROBE_BYTES = 2**20
 
 WriteFiles = Callable[[Path], None]
 """Writes the files of a checkpoint into the folder given."""
@@ -63,6 +65,7 @@ class CheckpointStore:
         link.unlink(missing_ok=True)
         link.symlink_to(os.path.relpath(checkpoint, link.parent))
         link.replace(self._run.best)
+        _flush(link.parent)
         self.prune()
 
     def newest(self) -> Path | None:
@@ -76,15 +79,19 @@ class CheckpointStore:
         best = self._run.best.resolve()
         for path in complete[: -self._keep]:
             if path.resolve() != best:
-                shutil.rmtree(path)
+                removed = path.rename(path.with_name(f"{_REMOVED}{path.name}"))  # never half a checkpoint by its name
+                shutil.rmtree(removed)
 
     def discard_leftovers(self) -> None:
-        """Remove what an interrupted save has left under a temporary name."""
+        """Remove what an interrupted save has left, and put back what it had only moved aside."""
         for parent in (self._run.checkpoints, self._run.path):
-            for path in parent.glob(f"{_TEMPORARY}*") if parent.is_dir() else ():
-                shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
-            for path in parent.glob(f"{_REPLACED}*") if parent.is_dir() else ():
-                shutil.rmtree(path)
+            leftovers = sorted(parent.iterdir()) if parent.is_dir() else []
+            for path in leftovers:
+                name = path.name.removeprefix(_REPLACED)
+                if name != path.name and not path.with_name(name).exists():
+                    path.rename(path.with_name(name))
+                elif path.name.startswith((_TEMPORARY, _REPLACED, _REMOVED)):
+                    shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
 
     def _by_step(self) -> list[Path]:
         folder = self._run.checkpoints
@@ -103,13 +110,11 @@ class CheckpointStore:
             write(temporary)
             _write_manifest(temporary)
             _flush_to_disk(temporary)
-        except OSError as error:
+        except BaseException as error:
+            is_full = _is_for_want_of_space(error, temporary, expected_bytes)
             shutil.rmtree(temporary, ignore_errors=True)
-            if error.errno in _NO_SPACE:
+            if is_full:
                 raise NotEnoughSpaceError(_too_little(folder, expected_bytes, free)) from error
-            raise
-        except BaseException:
-            shutil.rmtree(temporary, ignore_errors=True)
             raise
         _move_into_place(temporary, folder)
 
@@ -170,11 +175,39 @@ def _write_manifest(folder: Path) -> None:
 
 def _flush_to_disk(folder: Path) -> None:
     for path in [*folder.rglob("*"), folder]:
-        descriptor = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        _flush(path)
+
+
+def _flush(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _is_for_want_of_space(error: BaseException, temporary: Path, expected_bytes: int) -> bool:
+    """Whether the files could not be written because the disk, or a quota on it, is full.
+
+    torch and safetensors do not pass on the system's reason, so after their errors the disk itself is asked.
+    """
+    if isinstance(error, OSError):
+        return error.errno in _NO_SPACE
+    if not isinstance(error, Exception):
+        return False
+    written = sum(path.stat().st_size for path in temporary.rglob("*") if path.is_file())
+    return shutil.disk_usage(temporary.parent).free < expected_bytes - written or not _takes_a_file(temporary)
+
+
+def _takes_a_file(folder: Path) -> bool:
+    try:
+        with (folder / "probe").open("wb") as file:
+            file.write(os.urandom(_PROBE_BYTES))  # random: a file system that compresses would find room for zeros
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        return error.errno not in _NO_SPACE
+    return True
 
 
 def _move_into_place(temporary: Path, folder: Path) -> None:
@@ -184,16 +217,12 @@ def _move_into_place(temporary: Path, folder: Path) -> None:
         shutil.rmtree(aside, ignore_errors=True)
         folder.rename(aside)
     temporary.rename(folder)
-    descriptor = os.open(folder.parent, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    _flush(folder.parent)
     shutil.rmtree(aside, ignore_errors=True)
 
 
 def _too_little(folder: Path, needed: int, free: int) -> str:
     return (
         f"The checkpoint {folder.name} needs {needed / 2**30:.2f} GiB, {free / 2**30:.2f} GiB are free at "
-        f"{folder.parent}: free some space; the run goes on and tries again at the next save."
+        f"{folder.parent}: free some space."
     )

@@ -28,12 +28,12 @@ class ControlInbox:
         self._offset = 0
 
     def poll(self) -> list[Command]:
-        """The complete lines added since the last poll; empty while there is no such file."""
+        """The complete lines added since the last poll; empty while there is no such file or it cannot be read."""
         try:
             with self._path.open("rb") as file:
                 file.seek(self._offset)
                 data = file.read()
-        except FileNotFoundError:
+        except OSError:  # not there yet, or made by another user: no reason to end a run
             return []
         complete = data[: data.rfind(b"\n") + 1]
         self._offset += len(complete)

@@ -103,9 +103,43 @@ def test_what_an_interrupted_save_left_is_cleared_away(run: RunDir) -> None:
     store.save(1, write, 100)
     for leftover in (".writing-step-2", ".replaced-step-1"):
         (run.checkpoints / leftover).mkdir()
+    (run.checkpoints / ".removed-step-0").mkdir()
     (run.path / ".writing-final").mkdir()
     store.discard_leftovers()
     assert steps(run) == ["step-1"] and not (run.path / ".writing-final").exists()
+
+
+def test_a_checkpoint_that_was_only_moved_aside_comes_back(run: RunDir) -> None:
+    store = CheckpointStore(run, keep=1)
+    path = store.save(1, write, 100)
+    path.rename(path.with_name(".replaced-step-1"))
+    store.discard_leftovers()
+    assert store.newest() == path
+
+
+@pytest.mark.parametrize(("expected_bytes", "room"), [(2**40, True), (100, False)])
+def test_a_full_disk_is_told_from_errors_that_hide_it(
+    run: RunDir, expected_bytes: int, room: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: Usage(2**42, 0, free.pop(0)))
+    monkeypatch.setattr("engine.checkpoint.store._takes_a_file", lambda folder: room)
+
+    def hidden(folder: Path) -> None:
+        (folder / "optimizer.pt").write_bytes(b"w" * 50)
+        raise RuntimeError("[enforce fail at inline_container.cc] . unexpected pos 704 vs 598")
+
+    free = [2**41, 2**30]
+    with pytest.raises(NotEnoughSpaceError):
+        CheckpointStore(run, keep=1).save(1, hidden, expected_bytes)
+    assert steps(run) == []
+
+
+def test_an_error_with_space_left_stays_what_it_is(run: RunDir) -> None:
+    def broken(folder: Path) -> None:
+        raise RuntimeError("a tensor that cannot be saved")
+
+    with pytest.raises(RuntimeError, match="cannot be saved"):
+        CheckpointStore(run, keep=1).save(1, broken, 100)
 
 
 def test_a_step_saved_again_after_a_resume_replaces_the_earlier_one(run: RunDir) -> None:

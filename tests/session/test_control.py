@@ -31,3 +31,7 @@ def test_a_broken_line_is_answered_instead_of_obeyed(tmp_path: Path) -> None:
     path.write_text('stop\n{"id": "x"}\n[]\n')
     problems = [command.problem for command in ControlInbox(path, since=0.0).poll()]
     assert len(problems) == 3 and all(problem is not None and "not a command" in problem for problem in problems)
+
+
+def test_a_file_that_cannot_be_read_ends_nothing(tmp_path: Path) -> None:
+    assert ControlInbox(tmp_path, since=0.0).poll() == []

@@ -1,5 +1,6 @@
 """Whatever ends a run is told in one sentence, with its exit code, and costs no good checkpoint."""
 
+import errno
 import json
 import math
 import os
@@ -15,10 +16,11 @@ import pytest
 import torch
 from torch import Tensor
 
+from engine.checkpoint import CheckpointStore
 from engine.cli import main
-from engine.events import Alert, Checkpoint, Phase, Step
+from engine.events import Alert, Checkpoint, End, Phase, Step
 from engine.model.head import LossHead
-from engine.rundir import RunDir, liveness
+from engine.rundir import RunDir, create_run_dir, liveness
 
 from .conftest import Outcome, read_events
 
@@ -141,10 +143,28 @@ def test_a_full_disk_while_saving_costs_only_that_save(train: Train, monkeypatch
     assert [event.step for event in done.of(Checkpoint)] == [3, 9, 12]
 
 
+def test_a_save_that_fails_for_another_reason_does_not_end_the_run(
+    train: Train, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    honest, failures = CheckpointStore.save, [OSError(errno.EIO, "Input/output error")]
+
+    def save(store: CheckpointStore, step: int, write: Callable[[Path], None], size: int) -> Path:
+        if failures:
+            raise failures.pop()
+        return honest(store, step, write, size)
+
+    monkeypatch.setattr(CheckpointStore, "save", save)
+    done = train("--train.save_steps", 5, "--data.eval_dataset", "null")
+    assert done.code == 0 and [event.step for event in done.of(Checkpoint)] == [10, 12]
+    told = alerts(done, "SAVE_FAILED")
+    assert [alert.state for alert in told] == ["open", "closed"] and "Input/output error" in told[0].meaning
+
+
 def test_a_full_disk_at_the_last_save_ends_with_its_own_code(train: Train, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("engine.checkpoint.store.shutil.disk_usage", lambda path: Usage(1024, 0, 1024))
     done = train("--data.eval_dataset", "null")
     assert (done.code, done.end.status) == (4, "failed") and "needs" in done.end.reason
+    assert "goes on" not in done.end.reason
 
 
 @pytest.mark.parametrize(
@@ -256,6 +276,14 @@ def test_people_may_ask_for_a_checkpoint_an_evaluation_a_pause_and_a_stop(engine
     answers = {event.id: event.ok for event in read_events(run) if event.kind == "ack"}  # type: ignore[union-attr]
     assert answers == {"0": True, "1": True, "2": False, "3": True, "go": True, "end": True}
     assert process.returncode == 0 and liveness(run) == "stopped"
+
+
+def test_a_command_that_came_before_the_engine_was_up_is_obeyed(config_file: Path, tmp_path: Path) -> None:
+    run = create_run_dir(tmp_path / "runs", "tiny")
+    send(run, "early", "stop")
+    assert main(["train", "--config", str(config_file), "--run-dir", str(run.path)]) == 0
+    end = read_events(run)[-1]
+    assert isinstance(end, End) and (end.status, end.last_step) == ("stopped", 1)
 
 
 def send(run: RunDir, identity: str, cmd: str) -> None:
