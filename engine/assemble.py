@@ -6,7 +6,7 @@ import math
 import random
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 
@@ -20,9 +20,9 @@ from engine.health import TrainingHealth
 from engine.memory.live import MemoryMeter
 from engine.model.head import loss_head
 from engine.model.hub import is_local, local_folder
-from engine.model.load import check_vocabulary, load_model, load_tokenizer, pick_device
+from engine.model.load import check_vocabulary, load_model, load_tokenizer, pick_device, weights_dtype
 from engine.optim.build import build_optimizer
-from engine.optim.schedules import warmup_steps
+from engine.optim.schedules import FLOAT_NOISE_DIGITS, warmup_steps
 from engine.rundir import read_run_info, write_run_info
 from engine.saver import Saver
 from engine.session.open import Opened
@@ -58,19 +58,18 @@ def assemble(loaded: Loaded, session: Session, opened: Opened, command: str) -> 
     folder = _model_folder(config, session)
     tokenizer = load_tokenizer(folder, config.model)
     data = _prepare_data(config, session, tokenizer)
-    session.phase("loading model")
-    _seed(config.train.seed)
-    model = _load_weights(config, folder, device, opened.checkpoint)
-    check_vocabulary(model, tokenizer)
-    optimizer = build_optimizer(model.named_parameters(), config.train)
     train = config.train
     sampler = EpochSampler(
         len(data.train), train.per_device_batch_size * train.gradient_accumulation_steps, config.data.seed
     )
-    total_steps = train.max_steps or max(1, math.ceil(train.epochs * sampler.steps_per_epoch))
-    _check_with_all_known(config, session, model, total_steps)
+    total_steps = train.max_steps or _steps_of(train.epochs, sampler)
+    _check_with_all_known(config, session, device, total_steps)
+    session.phase("loading model")
+    _seed(train.seed)
+    model = _load_weights(config, folder, device, opened.checkpoint)
+    check_vocabulary(model, tokenizer)
+    optimizer = _optimizer(model, config)
     store = CheckpointStore(session.run, train.keep_checkpoints)
-    store.discard_leftovers()
     trainer = Trainer(
         config=config,
         session=session,
@@ -142,14 +141,26 @@ def _load_weights(config: Config, folder: Path, device: torch.device, checkpoint
     return load_model(checkpoint, config.model.model_copy(update={"init": "pretrained"}), device)
 
 
-def _check_with_all_known(config: Config, session: Session, model: PreTrainedModel, total_steps: int) -> None:
+def _steps_of(epochs: float, sampler: EpochSampler) -> int:
+    """Steps that so many passes over the data take; a part of a step is a whole one."""
+    return max(1, math.ceil(round(epochs * sampler.steps_per_epoch, FLOAT_NOISE_DIGITS)))
+
+
+def _check_with_all_known(config: Config, session: Session, device: torch.device, total_steps: int) -> None:
     """Say or refuse what only the number of steps and the type of the weights tell."""
     problem = check_schedule(config.train, total_steps)
     if problem is not None:
         raise UserError(str(problem))
     if config.model.torch_dtype == "auto":  # an explicit type was judged when the config was loaded
-        for note in check_updates(config.train, str(model.dtype).removeprefix("torch.")):
+        for note in check_updates(config.train, str(weights_dtype(config.model, device)).removeprefix("torch.")):
             session.say(f"note: {note}")
+
+
+def _optimizer(model: PreTrainedModel, config: Config) -> torch.optim.Optimizer:
+    try:
+        return build_optimizer(model.named_parameters(), config.train)
+    except ValueError as error:
+        raise UserError(str(error)) from error
 
 
 def _pad_id(tokenizer: PreTrainedTokenizerBase) -> int:
@@ -191,13 +202,18 @@ def _say_what_is_trained(
 
 
 def _go_on_from(trainer: Trainer, checkpoint: Path) -> None:
-    state: dict[str, Any] = load_progress(checkpoint)
-    trainer.load_state(state)
+    state = load_progress(checkpoint)
+    try:
+        trainer.load_state(state)
+    except ValueError as error:
+        raise UserError(f"train.resume_from: {checkpoint}: {error}") from error
     restore_optimizer_and_random_state(checkpoint, trainer.optimizer)
     step = trainer.progress.step
     session = trainer.session
     inside = checkpoint.is_relative_to(session.run.path)
     shown = str(checkpoint.relative_to(session.run.path)) if inside else str(checkpoint)
+    if inside:  # that of another run is no place for this one to go on from: its own first save is still to come
+        trainer.saver.saved_step = step
     session.where.last_checkpoint = shown
     session.where.step = step
     session.emit(Resume(from_step=step, checkpoint=shown))

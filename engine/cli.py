@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,7 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return USAGE_ERROR
     from engine.run import train_command
 
-    return train_command(loaded, command=" ".join(["pgs", *given]), run_dir=options.run_dir)
+    return train_command(loaded, command=shlex.join(["pgs", *given]), run_dir=options.run_dir)
 
 
 def build_parser() -> argparse.ArgumentParser:

@@ -10,7 +10,7 @@ from pathlib import Path
 from engine.checkpoint.store import CheckpointStore, find_checkpoint
 from engine.config import Config
 from engine.errors import UserError
-from engine.rundir import RunDir, create_run_dir, is_run_dir, liveness, unfinished_runs
+from engine.rundir import RunDir, create_run_dir, is_run_dir, liveness, read_run_info, unfinished_runs
 
 _PACKAGES = ("torch", "transformers", "tokenizers", "bitsandbytes", "safetensors", "textual")
 AUTO = "auto"
@@ -34,6 +34,10 @@ def open_run(config: Config, name: str, run_dir: Path | None) -> Opened:
             return _continue_newest(output_dir, name, config, run_dir)
         checkpoint = find_checkpoint(Path(config.train.resume_from)) if config.train.resume_from else None
         run = _use(run_dir) if run_dir else create_run_dir(output_dir, name)
+        if is_run_dir(run.path):
+            raise UserError(
+                f"--run-dir: {run.path} holds a run already; give a new folder, or --train.resume_from auto."
+            )
     except OSError as error:
         raise UserError(
             f"train.output_dir: the run's folder cannot be made in {output_dir}: {error.strerror or error}; "
@@ -48,9 +52,17 @@ def _continue_newest(output_dir: Path, name: str, config: Config, run_dir: Path 
     if run is None:
         return Opened(create_run_dir(output_dir, name), note=f"no unfinished run of {name}: a new one starts")
     _refuse_live(run)
-    checkpoint = CheckpointStore(run, config.train.keep_checkpoints).newest()
+    store = CheckpointStore(run, config.train.keep_checkpoints)
+    store.discard_leftovers()
+    checkpoint, info = store.newest(), read_run_info(run)
+    parent = info.parent if info is not None else None
+    if checkpoint is None and parent is not None:
+        raise UserError(
+            f"train.resume_from: {run.id} went on from a checkpoint of {parent} and has saved none of its own yet; "
+            "give that checkpoint again instead of auto."
+        )
     note = None if checkpoint else f"{run.id} has no checkpoint yet: it starts from the beginning"
-    return Opened(run, checkpoint, note=note)
+    return Opened(run, checkpoint, parent, note)
 
 
 def _use(run_dir: Path) -> RunDir:

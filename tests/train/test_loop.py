@@ -128,3 +128,8 @@ def test_a_loss_that_is_no_number_is_never_the_best(train: Train, monkeypatch: p
     monkeypatch.setattr("engine.train.evaluate", lambda *_, **__: (found.pop(0), 10))
     done = train("--data.eval_every", 6)
     assert [event.best for event in done.of(Eval)] == [False, True, True]
+
+
+def test_a_product_of_epochs_and_steps_is_not_rounded_up_for_noise(train: Train) -> None:
+    started = train("--train.max_steps", "null", "--train.epochs", 1.1, "--train.per_device_batch_size", 6).of(Start)
+    assert started[0].total_steps == 11, "1.1 x 10 is 11.000000000000002 in floating point"

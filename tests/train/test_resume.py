@@ -1,5 +1,6 @@
 """A run that was interrupted ends with the very numbers of one that was not."""
 
+import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 
@@ -7,7 +8,7 @@ import pytest
 
 from engine.cli import main
 from engine.events import End, Resume, Step
-from engine.rundir import RunDir, create_run_dir, read_run_info
+from engine.rundir import RunDir, create_run_dir, read_run_info, this_process, write_run_info
 
 from .conftest import Outcome, read_events
 
@@ -56,6 +57,38 @@ def test_a_checkpoints_path_starts_a_new_run_with_a_parent(train: Train) -> None
     assert [step.step for step in third.of(Step)] == [13, 14]
 
 
+def test_a_run_with_a_parent_saves_its_own_checkpoint_and_keeps_its_parent(
+    train: Train, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = train("--train.save_steps", 5)
+    monkeypatch.setattr("engine.train.Trainer.go_on_training", lambda trainer: trainer.session.stop.request("enough"))
+    second = train("--train.max_steps", 14, "--train.resume_from", first.run.checkpoints / "step-5")
+    assert (second.end.status, second.end.last_step) == ("stopped", 5)
+    assert (second.run.checkpoints / "step-5").is_dir()
+    monkeypatch.undo()
+    third = train("--train.max_steps", 14, "--train.resume_from", "auto")
+    assert third.run == second.run and third.of(Step)[0].step == 6
+    info = read_run_info(third.run)
+    assert info is not None and info.parent == first.run.id
+
+
+def test_auto_does_not_start_over_what_began_at_a_checkpoint(
+    config_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = create_run_dir(tmp_path / "runs", "tiny")
+    write_run_info(run, dataclasses.replace(this_process(run, "tiny", parent="earlier"), pid_start="gone"))
+    code = main(["train", "--config", str(config_file), "--train.resume_from", "auto"])
+    assert code == 1 and "from a checkpoint of earlier" in capsys.readouterr().err
+
+
+def test_a_folder_with_a_run_in_it_is_not_used_again(
+    train: Train, config_file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    done = train()
+    code = main(["train", "--config", str(config_file), "--run-dir", str(done.run.path)])
+    assert code == 1 and "holds a run already" in capsys.readouterr().err
+
+
 def test_auto_without_an_unfinished_run_starts_a_new_one(train: Train, capsys: pytest.CaptureFixture[str]) -> None:
     first = train()
     second = train("--train.resume_from", "auto")
@@ -71,6 +104,7 @@ def test_resuming_with_other_data_is_refused(
     data.write_text("".join(data.read_text().splitlines(keepends=True)[:30]))
     second = train("--train.resume_from", first.run.checkpoints / "step-5")
     assert second.code == 1 and "count 60" in second.end.reason
+    assert second.end.reason.startswith("train.resume_from: ")
 
 
 def test_a_checkpoint_that_is_not_there_is_bad_usage(config_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -81,8 +115,6 @@ def test_a_checkpoint_that_is_not_there_is_bad_usage(config_file: Path, capsys: 
 def test_a_run_that_goes_on_is_not_started_twice(
     config_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from engine.rundir import this_process, write_run_info
-
     run = create_run_dir(tmp_path / "runs", "tiny")
     write_run_info(run, this_process(run, "tiny"))
     code = main(["train", "--config", str(config_file), "--run-dir", str(run.path)])
