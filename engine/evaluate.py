@@ -24,9 +24,8 @@ def evaluate(
     Samples are taken longest first, so that a batch holds rows of like length and memory peaks at once.
     """
     model = head.model
-    device = model.get_input_embeddings().weight.device
     ordered = sorted(samples, key=lambda sample: len(sample.input_ids), reverse=True)
-    summed = torch.zeros((), dtype=torch.float64, device=device)
+    summed = torch.zeros((), dtype=torch.float64, device=head.device)
     tokens = 0
     model.eval()
     try:
@@ -35,7 +34,7 @@ def evaluate(
                 if interrupted():
                     return None
                 batch = collate(ordered[begin : begin + batch_size], pad_id)
-                summed += head.summed_loss(batch.input_ids.to(device), batch.labels.to(device)).double()
+                summed += head.summed_loss(batch.input_ids, batch.labels).double()
                 tokens += batch.loss_tokens
                 progress(min(begin + batch_size, len(ordered)), len(ordered))
     finally:

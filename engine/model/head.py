@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -31,8 +31,15 @@ class LossHead:
     softcap: float | None
     scale: float
 
+    @property
+    def device(self) -> torch.device:
+        """Where the model takes its tokens."""
+        device: torch.device = self.model.get_input_embeddings().weight.device
+        return device
+
     def summed_loss(self, input_ids: Tensor, labels: Tensor) -> Tensor:
-        """The cross-entropy summed over the loss tokens, a float32 scalar. input_ids, labels: [B, S]."""
+        """The cross-entropy summed over the loss tokens, a float32 scalar. input_ids, labels: [B, S], anywhere."""
+        input_ids, labels = self._on_device(input_ids, labels)
         if self.chunk_tokens is None:
             return F.cross_entropy(self._full_logits(input_ids), _shifted(labels), reduction="sum")
         return self._chunked(chunked_cross_entropy, input_ids, labels)
@@ -40,6 +47,7 @@ class LossHead:
     @torch.no_grad()
     def token_losses(self, input_ids: Tensor, labels: Tensor) -> Tensor:
         """The cross-entropy of each token [B, S], at the token's own index; 0 where it has no loss."""
+        input_ids, labels = self._on_device(input_ids, labels)
         if self.chunk_tokens is None:
             losses = F.cross_entropy(self._full_logits(input_ids), _shifted(labels), reduction="none")
         else:
@@ -60,6 +68,10 @@ class LossHead:
             softcap=self.softcap,
             scale=self.scale,
         )
+
+    def _on_device(self, *tensors: Tensor) -> Iterator[Tensor]:
+        """Without waiting for the device: what it still has to do for earlier tokens need not end first."""
+        return (tensor.to(self.device, non_blocking=True) for tensor in tensors)
 
     def _full_logits(self, input_ids: Tensor) -> Tensor:
         logits: Tensor = self.model(input_ids=input_ids, use_cache=False).logits  # [B, S, V]
@@ -94,8 +106,7 @@ def _logit_scale(text_config: Any) -> float:
 
 @torch.no_grad()
 def _agrees_with_full_logits(head: LossHead) -> bool:
-    device = head.model.get_input_embeddings().weight.device
-    ids = torch.arange(1, _PROBE_TOKENS + 1, device=device)[None]
+    ids = torch.arange(1, _PROBE_TOKENS + 1)[None]
     was_training = head.model.training
     head.model.eval()
     try:
@@ -105,7 +116,8 @@ def _agrees_with_full_logits(head: LossHead) -> bool:
         return False
     finally:
         head.model.train(was_training)
-    return bool(torch.isclose(chunked, full, rtol=2e-2 if head.model.dtype == torch.bfloat16 else 1e-4))
+    rtol = 2e-2 if head.model.dtype == torch.bfloat16 else 1e-4
+    return bool(torch.isclose(chunked, full, rtol=rtol, equal_nan=True))  # broken weights are no fault of the head
 
 
 def _decoder(model: PreTrainedModel) -> Any:
