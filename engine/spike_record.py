@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Sequence
 from typing import Any
 
 from engine.data.batches import Batch
 from engine.events import Step
+from engine.events.codec import to_strict_json
+from engine.loss import IGNORED_LABEL
 from engine.model.head import LossHead
 from engine.session.session import Session
 
@@ -22,20 +23,19 @@ def write_spike_record(session: Session, step: Step, batches: Sequence[Batch], h
     record = {
         "v": 1,
         "step": step.step,
-        "loss": _json_number(step.loss),
-        "grad_norm": _json_number(step.grad_norm),
+        "loss": step.loss,
+        "grad_norm": step.grad_norm,
         "rows": [row for batch in batches for row in _rows(batch, head)],
     }
     try:
         run.spikes.mkdir(exist_ok=True)
-        run.spike(step.step).write_text(json.dumps(record, allow_nan=False) + "\n", encoding="utf-8")
+        run.spike(step.step).write_text(json.dumps(to_strict_json(record), allow_nan=False) + "\n", encoding="utf-8")
     except OSError as error:
         session.say(f"the batch of step {step.step} could not be written to {run.spikes}: {error}")
 
 
 def _rows(batch: Batch, head: LossHead) -> list[dict[str, Any]]:
-    device = head.model.get_input_embeddings().weight.device
-    losses = head.token_losses(batch.input_ids.to(device), batch.labels.to(device)).float().cpu()
+    losses = head.token_losses(batch.input_ids, batch.labels).float().cpu()
     rows = []
     for index, row in enumerate(batch.rows):
         length = int(batch.attention_mask[index].sum())
@@ -43,14 +43,8 @@ def _rows(batch: Batch, head: LossHead) -> list[dict[str, Any]]:
             {
                 "row": row,
                 "input_ids": batch.input_ids[index, :length].tolist(),
-                "has_loss": (batch.labels[index, :length] != -100).tolist(),
-                "losses": [_json_number(round(value, 5)) for value in losses[index, :length].tolist()],
+                "has_loss": (batch.labels[index, :length] != IGNORED_LABEL).tolist(),
+                "losses": [round(value, 5) for value in losses[index, :length].tolist()],
             }
         )
     return rows
-
-
-def _json_number(value: float | None) -> float | str | None:
-    if value is None or math.isfinite(value):
-        return value
-    return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"

@@ -120,7 +120,7 @@ class Trainer:
         if judgement.verdict is None:
             self.session.say(f"step={event.step} skipped: no token of its {len(event.rows)} rows has loss")
         elif judgement.skip:
-            self.session.say(format_skipped(event, judgement.verdict.baseline))
+            self.session.say(format_skipped(event, judgement.verdict.metric, judgement.verdict.baseline))
             write_spike_record(self.session, event, batches, self.head)
             self.clock.resume()
         if judgement.stop is not None:
@@ -148,7 +148,7 @@ class Trainer:
             return None
         summed = torch.zeros((), dtype=torch.float64, device=self.device)
         for batch in batches:
-            loss = self.head.summed_loss(batch.input_ids.to(self.device), batch.labels.to(self.device))
+            loss = self.head.summed_loss(batch.input_ids, batch.labels)
             self.clock.lap("forward")
             (loss / loss_tokens).backward()  # type: ignore[no-untyped-call]
             self.clock.lap("backward")

@@ -30,7 +30,7 @@ class BadLineError(ValueError):
 
 def encode(event: Event, t: float) -> str:
     """One line without its newline."""
-    record = {"v": VERSION, "t": t, "event": event.kind, **_to_json(event)}
+    record = {"v": VERSION, "t": t, "event": event.kind, **to_strict_json(event)}
     return json.dumps(record, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
@@ -54,15 +54,16 @@ def decode(line: str | bytes) -> Stamped | None:
         raise BadLineError(f"{record['event']}: {error}") from error
 
 
-def _to_json(value: Any) -> Any:
+def to_strict_json(value: Any) -> Any:
+    """The value as `json.dumps(..., allow_nan=False)` takes it; dataclasses become objects."""
     if isinstance(value, float):
         return value if math.isfinite(value) else _name_of(value)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: _to_json(getattr(value, field.name)) for field in dataclasses.fields(value)}
+        return {field.name: to_strict_json(getattr(value, field.name)) for field in dataclasses.fields(value)}
     if isinstance(value, dict):
-        return {key: _to_json(item) for key, item in value.items()}
+        return {key: to_strict_json(item) for key, item in value.items()}
     if isinstance(value, tuple | list):
-        return [_to_json(item) for item in value]
+        return [to_strict_json(item) for item in value]
     return value
 
 

@@ -1,7 +1,7 @@
 """The step line that a plain terminal shows, and its parser.
 
 step=50  loss=2.34 lr=4.5e-05 tok/s=6102 grad_norm=0.41 dt=1.2s eval=1.92
-SPIKE SKIPPED step=51 loss=9.41 usually=1.7
+SPIKE SKIPPED step=51 loss=9.41 grad_norm=3.1 usual_loss=1.7
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ def format_step(step: Step, eval_loss: float | None = None) -> str:
     return line if eval_loss is None else f"{line} eval={_number(eval_loss, '.4g')}"
 
 
-def format_skipped(step: Step, usual_loss: float | None = None) -> str:
-    """The line for a step whose update was not taken."""
+def format_skipped(step: Step, metric: str, usual: float | None = None) -> str:
+    """The line for a step whose update was not taken, with the usual level of the metric that it was judged by."""
     line = f"{_SKIPPED} step={step.step} loss={_number(step.loss, '.4g')} grad_norm={_number(step.grad_norm, '.3g')}"
-    return line if usual_loss is None else f"{line} usually={usual_loss:.4g}"
+    return line if usual is None else f"{line} usual_{metric}={usual:.4g}"
 
 
 def parse_step(line: str) -> ConsoleStep | None:

@@ -22,13 +22,14 @@ def test_the_step_line_reads_as_in_a_plain_terminal() -> None:
     assert format_step(STEP, eval_loss=1.92) == (
         "step=50  loss=2.34 lr=4.5e-05 tok/s=6102 grad_norm=0.41 dt=1.2s eval=1.92"
     )
-    assert format_skipped(STEP, usual_loss=1.7).startswith("SPIKE SKIPPED step=50 loss=2.34")
+    assert format_skipped(STEP, "loss", 1.7) == "SPIKE SKIPPED step=50 loss=2.34 grad_norm=0.41 usual_loss=1.7"
+    assert format_skipped(STEP, "grad_norm", 0.2).endswith("usual_grad_norm=0.2")
 
 
 def test_the_parser_reads_what_the_writer_wrote() -> None:
     expected = ConsoleStep(50, 2.34, 4.5e-5, 6102.0, 0.41, 1.2, 1.92)
     assert parse_step(format_step(STEP, eval_loss=1.92)) == expected
-    skipped = parse_step(format_skipped(STEP))
+    skipped = parse_step(format_skipped(STEP, "loss", 1.7))
     assert skipped is not None and skipped.skipped and skipped.step == 50
 
 
