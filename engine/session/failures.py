@@ -16,6 +16,8 @@ from engine.events import Advice
 
 FAILED, BAD_CONFIG, OUT_OF_MEMORY, DISK_FULL = 1, 2, 3, 4
 INTERRUPTED = 130
+_SMALLEST_GIB = 0.1
+"""Less than this is told in MiB."""
 KERNEL_PACKAGES = frozenset({"fla", "causal_conv1d", "flash_attn", "triton", "tilelang", "bitsandbytes"})
 
 
@@ -113,10 +115,11 @@ def _asked_and_free(message: str) -> tuple[str | None, str | None]:
     asked = re.search(r"[Tt]ried to allocate (\d[\d.]* ?[KMGT]?i?B|\d+ bytes)", message)
     asked = asked or re.search(r"you tried to allocate (\d+ bytes)", message)
     free = re.search(r"of which (\d[\d.]* [KMGT]?i?B) is free", message)
-    return (_in_gib(asked.group(1)) if asked else None, _in_gib(free.group(1)) if free else None)
+    return (_readable(asked.group(1)) if asked else None, _readable(free.group(1)) if free else None)
 
 
-def _in_gib(text: str) -> str:
+def _readable(text: str) -> str:
     number, unit = re.match(r"([\d.]+) ?(\w+)", text).groups()  # type: ignore[union-attr]
     scale = {"bytes": 2**-30, "B": 2**-30, "KiB": 2**-20, "MiB": 2**-10, "GiB": 1.0, "TiB": 2**10}[unit]
-    return f"{float(number) * scale:.1f} GiB"
+    gib = float(number) * scale
+    return f"{gib:.1f} GiB" if gib >= _SMALLEST_GIB else f"{gib * 2**10:.0f} MiB"

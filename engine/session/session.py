@@ -47,8 +47,9 @@ class Session:
             self.emit(Phase(name=name))
 
     def progress(self, name: str, done: int, total: int, unit: str) -> None:
-        """`done` of `total` units are through; told at most four times a second, and at the end."""
-        if done < total and self.now() - self._last_progress < PROGRESS_SECONDS:
+        """`done` of `total` units (0: not known) are through; told at most four times a second, and at the end."""
+        is_over = total > 0 and done >= total
+        if not is_over and self.now() - self._last_progress < PROGRESS_SECONDS:
             return
         self._last_progress = self.now()
         share = min(1.0, done / total) if total else None

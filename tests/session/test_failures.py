@@ -50,6 +50,11 @@ def test_running_out_of_main_memory_is_told_the_same_way(error: BaseException) -
     assert failure.advice
 
 
+def test_a_small_piece_of_memory_is_not_told_as_nothing() -> None:
+    error = torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 MiB. of which 5.06 MiB is free.")
+    assert "asked for 20 MiB, 5 MiB free" in explain(error, config(), Whereabouts()).reason
+
+
 def test_a_full_disk_has_its_own_exit_code() -> None:
     failure = explain(OSError(errno.ENOSPC, "No space left on device", "/data/run.json"), config(), Whereabouts())
     assert failure.exit_code == 4 and "/data/run.json" in failure.reason
