@@ -290,10 +290,11 @@ class Trainer:
         return False, f"{command.cmd} is not available; possible are stop, checkpoint, evaluate, pause, resume"
 
     def go_on_training(self) -> None:
-        """Evaluation, saving and pauses are no part of a step's time."""
+        """Evaluation, saving and pauses are no part of a step's time and memory."""
         compiles = self.device.type == "cuda" and not self.is_warm
         self.session.phase("compiling" if compiles else "training")
         self.clock.resume()
+        self.meter.forget_peak()
 
     def warm_up_is_over(self) -> None:
         """The kernels are there after the first step."""

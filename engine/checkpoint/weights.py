@@ -2,31 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
-from torch import Tensor, nn
+from torch import nn
+
+from engine.optim.state import state_tensors
 
 
 def saved_bytes(model: nn.Module, optimizer: torch.optim.Optimizer) -> int:
     """About how many bytes the model's weights and the optimizer's state take on the disk. Tied weights count once."""
     weights = sum(parameter.numel() * parameter.element_size() for parameter in model.parameters())
     return weights + sum(tensor.numel() * tensor.element_size() for tensor in state_tensors(optimizer.state))
-
-
-def state_tensors(state: Any) -> list[Tensor]:
-    """All tensors in an optimizer's state, however deep, each once."""
-    found: dict[int, Tensor] = {}
-    waiting = [state]
-    while waiting:
-        value = waiting.pop()
-        if isinstance(value, Tensor):
-            found[id(value)] = value
-        elif isinstance(value, dict):
-            waiting.extend(value.values())
-        elif isinstance(value, list | tuple):
-            waiting.extend(value)
-    return list(found.values())
 
 
 @torch.no_grad()

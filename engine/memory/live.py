@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from engine.checkpoint.weights import state_tensors
 from engine.events import StepMemory
+from engine.optim.state import state_tensors
 
 GIB = 2**30
 
@@ -23,7 +23,7 @@ class MemoryMeter:
         self._state = 0.0
 
     def read(self) -> StepMemory:
-        """The peak since the last call and its parts; what the parts do not explain are activations."""
+        """The peak since the last call or `forget_peak`, and its parts; what they do not explain are activations."""
         if not self._state:
             self._state = sum(t.numel() * t.element_size() for t in state_tensors(self._optimizer.state)) / GIB
         held = {"weights": self._weights, "gradients": self._gradients, "optimizer": self._state}
@@ -37,7 +37,7 @@ class MemoryMeter:
                 torch.cuda.max_memory_allocated,
             )
         )
-        torch.cuda.reset_peak_memory_stats(self._device)
+        self.forget_peak()
         return StepMemory(
             **held,
             allocated=allocated,
@@ -46,3 +46,8 @@ class MemoryMeter:
             activations=max(0.0, peak - sum(held.values())),
             other=max(0.0, reserved - peak),
         )
+
+    def forget_peak(self) -> None:
+        """Training goes on after something else, whose memory is no part of a step's."""
+        if self._device.type == "cuda":
+            torch.cuda.reset_peak_memory_stats(self._device)

@@ -1,4 +1,4 @@
-"""Optimizer state that comes back from a checkpoint bit for bit."""
+"""The state of an optimizer: what it holds, and how it comes back from a checkpoint bit for bit."""
 
 from __future__ import annotations
 
@@ -10,6 +10,21 @@ IMPLEMENTATION_OPTIONS = ("fused", "foreach", "capturable", "differentiable")
 """Options of a group that say how a step is computed on this device, not what it computes."""
 PARAMETER_SHAPED = frozenset({"exp_avg", "exp_avg_sq", "state1", "state2"})
 """The state tensors, of torch and of bitsandbytes, that have their parameter's shape."""
+
+
+def state_tensors(state: Any) -> list[torch.Tensor]:
+    """All tensors in an optimizer's state, however deep, each once."""
+    found: dict[int, torch.Tensor] = {}
+    waiting = [state]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, torch.Tensor):
+            found[id(value)] = value
+        elif isinstance(value, dict):
+            waiting.extend(value.values())
+        elif isinstance(value, list | tuple):
+            waiting.extend(value)
+    return list(found.values())
 
 
 def load_optimizer_state(optimizer: torch.optim.Optimizer, state: dict[str, Any]) -> None:
