@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,9 +11,12 @@ import torch
 
 from engine.config.schema import Model as ModelConfig
 from engine.errors import UserError
+from engine.session.failures import is_out_of_memory
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+_LFS_HEADER = b"version https://git-lfs"
 
 
 def pick_device() -> torch.device:
@@ -57,15 +59,24 @@ def load_model(folder: Path, config: ModelConfig, device: torch.device) -> PreTr
     }
     if config.attn_implementation != "auto":
         options["attn_implementation"] = config.attn_implementation
+    lacking = None
     with _explained(folder, config, "model"):
         if config.init == "random":
             shape = AutoConfig.from_pretrained(folder, trust_remote_code=config.trust_remote_code)
             with torch.device(device):
                 model: PreTrainedModel = AutoModelForCausalLM.from_config(shape, **options)
         else:
-            model = AutoModelForCausalLM.from_pretrained(
-                folder, local_files_only=True, device_map={"": device}, **options
+            model, found = AutoModelForCausalLM.from_pretrained(
+                folder,
+                local_files_only=True,
+                device_map={"": device},
+                output_loading_info=True,
+                ignore_mismatched_sizes=True,
+                **options,
             )
+            lacking = _lacking(found)
+    if lacking is not None:
+        raise UserError(f"model.name_or_path: the weights in {folder} do not fit its config.json: {lacking}.")
     model.to(device)
     model.train()
     return model
@@ -81,11 +92,26 @@ def check_vocabulary(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase)
         )
 
 
+def _lacking(found: dict[str, Any]) -> str | None:
+    """Why the weights are not all of the model's; the library would draw the rest at random. None when they are."""
+    missing, mismatched = sorted(found["missing_keys"]), sorted(found["mismatched_keys"])
+    if missing:
+        return f"{len(missing):,} of the model's tensors are not there, the first: {missing[0]}"
+    if mismatched:
+        name, stored, wanted = mismatched[0]
+        shapes = f"{name} is {list(stored)} instead of {list(wanted)}"
+        return f"{len(mismatched):,} tensors have another shape, the first: {shapes}"
+    return None
+
+
 @contextlib.contextmanager
 def _explained(folder: Path, config: ModelConfig, what: str) -> Iterator[None]:
+    """Put into one sentence whatever the libraries that read the files say, but for memory that is used up."""
     try:
         yield
-    except (OSError, ValueError, ImportError, KeyError, json.JSONDecodeError) as error:
+    except Exception as error:
+        if is_out_of_memory(error):
+            raise
         raise UserError(_reason(folder, config, what, error)) from error
 
 
@@ -101,6 +127,19 @@ def _reason(folder: Path, config: ModelConfig, what: str, error: BaseException) 
             f"model.name_or_path: the folder {folder} holds no weights (*.safetensors); "
             "give a folder that has them, or set model.init: random."
         )
+    pointers = [file.name for file in sorted(folder.glob("*")) if _is_git_lfs_pointer(file)]
+    if pointers:
+        return (
+            f"model.name_or_path: {pointers[0]} in {folder} is only a Git LFS pointer, not the file itself; "
+            "fetch it with `git lfs pull`."
+        )
     if isinstance(error, ImportError) or "flash_attn" in text or "FlashAttention" in text:
         return f"model.attn_implementation: {config.attn_implementation} cannot run here: {text[:300]}"
     return f"model.name_or_path: the {what} in {folder} cannot be loaded: {text[:300]}"
+
+
+def _is_git_lfs_pointer(file: Path) -> bool:
+    if not file.is_file():
+        return False
+    with file.open("rb") as content:
+        return content.read(len(_LFS_HEADER)) == _LFS_HEADER

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 
 from engine.config import Model
 from engine.errors import UserError
@@ -82,3 +83,50 @@ def test_missing_attention_code_names_the_key(tmp_path: Path) -> None:
     config = Model(name_or_path=str(QUICKSTART), init="random", attn_implementation="flash_attention_2")
     with pytest.raises(UserError, match=r"model\.attn_implementation"):
         load_model(QUICKSTART, config, torch.device("cpu"))
+
+
+@pytest.fixture
+def stored(tmp_path: Path) -> Path:
+    """A folder with a small model's config and weights."""
+    from transformers import Qwen3Config, Qwen3ForCausalLM
+
+    shape = {"vocab_size": 64, "hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1, "head_dim": 8}
+    Qwen3ForCausalLM(Qwen3Config(num_attention_heads=2, num_key_value_heads=1, **shape)).save_pretrained(tmp_path)
+    return tmp_path
+
+
+def load_stored(folder: Path) -> None:
+    load_model(folder, Model(name_or_path=str(folder)), torch.device("cpu"))
+
+
+def test_whole_weights_are_loaded(stored: Path) -> None:
+    load_stored(stored)
+
+
+def test_weights_that_lack_a_tensor_are_refused_instead_of_drawn_at_random(stored: Path) -> None:
+    file = stored / "model.safetensors"
+    weights = load_file(file)
+    del weights["model.layers.0.mlp.up_proj.weight"]
+    save_file(weights, file, metadata={"format": "pt"})
+    with pytest.raises(UserError, match=r"1 of the model's tensors are not there, .*layers\.0\.mlp\.up_proj\.weight"):
+        load_stored(stored)
+
+
+def test_weights_of_another_shape_are_refused(stored: Path) -> None:
+    file = stored / "model.safetensors"
+    save_file({**load_file(file), "model.norm.weight": torch.ones(7)}, file, metadata={"format": "pt"})
+    with pytest.raises(UserError, match=r"model\.norm\.weight is \[7\] instead of \[16\]"):
+        load_stored(stored)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"garbage " * 100, "cannot be loaded"),
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n", "model.safetensors .*git lfs pull"),
+    ],
+)
+def test_a_file_that_holds_no_weights_is_explained(stored: Path, content: bytes, said: str) -> None:
+    (stored / "model.safetensors").write_bytes(content)
+    with pytest.raises(UserError, match=said):
+        load_stored(stored)
