@@ -234,8 +234,13 @@ def _last_end(events: Path) -> tuple[float, Literal["finished", "stopped", "fail
 
 
 def registry_path() -> Path:
-    """`${XDG_STATE_HOME:-~/.local/state}/pgs-tui/runs.jsonl`."""
-    state = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
+    """`${XDG_STATE_HOME:-~/.local/state}/pgs-tui/runs.jsonl`. Raises OSError for a user without a home."""
+    state = os.environ.get("XDG_STATE_HOME")
+    if not state:
+        try:
+            state = str(Path.home() / ".local" / "state")
+        except RuntimeError as error:  # a container under a user id of its own
+            raise FileNotFoundError("this user has no home directory, and XDG_STATE_HOME is not set") from error
     return Path(state) / "pgs-tui" / "runs.jsonl"
 
 

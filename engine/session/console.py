@@ -5,19 +5,22 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TextIO
 
 
 class Tee:
-    """A text stream that writes to a terminal and to a log, and goes on with the log when the terminal is gone."""
+    """A text stream that writes to a terminal and to a log, and goes on with the log when the terminal is gone.
 
-    def __init__(self, terminal: TextIO, log: TextIO) -> None:
-        self._terminal: TextIO | None = terminal
+    A log without space loses lines, never the run.
+    """
+
+    def __init__(self, terminal: TextIO | None, log: TextIO) -> None:
+        self._terminal = terminal
         self._log = log
-        self.encoding = terminal.encoding
-        self.errors = terminal.errors
+        self.encoding = (terminal or log).encoding
+        self.errors = (terminal or log).errors
 
     def write(self, text: str) -> int:
         if self._terminal is not None:
@@ -36,9 +39,7 @@ class Tee:
         return self._terminal is not None and self._terminal.isatty()
 
     def fileno(self) -> int:
-        if self._terminal is None:
-            raise OSError("the terminal is gone")
-        return self._terminal.fileno()
+        return (self._terminal or self._log).fileno()
 
 
 class Console:
@@ -58,28 +59,28 @@ class Console:
 def copied_to(log_path: Path) -> Iterator[Console]:
     """Inside, stdout and stderr go to their old places and to `log_path` too.
 
-    A stream that already is that file, as under the launcher, is left as it is.
+    A stream that already is that file, as under the launcher, is written once. A closed one (None) is not missed.
     """
     streams = sys.stdout, sys.stderr
-    with log_path.open("a", encoding="utf-8", errors="backslashreplace") as log:
-        try:
-            sys.stdout, sys.stderr = (_copied(stream, log) for stream in streams)
-            yield Console(log)
-        finally:
-            for stream in (sys.stdout, sys.stderr):
-                stream.flush()
-            sys.stdout, sys.stderr = streams
+    log = log_path.open("a", encoding="utf-8", errors="backslashreplace")
+    try:
+        sys.stdout, sys.stderr = (_copied(stream, log) for stream in streams)
+        yield Console(log)
+    finally:
+        sys.stdout, sys.stderr = streams
+        with suppress(OSError):  # what a full disk did not take before
+            log.close()
 
 
-def _copied(stream: TextIO, log: TextIO) -> TextIO:
-    if hasattr(stream, "reconfigure"):
+def _copied(stream: TextIO | None, log: TextIO) -> TextIO:
+    if stream is not None and hasattr(stream, "reconfigure"):
         stream.reconfigure(errors="backslashreplace", line_buffering=True)
-    if _is_same_file(stream, log):
-        return stream
-    return Tee(stream, log)  # type: ignore[return-value]
+    return Tee(None if _is_same_file(stream, log) else stream, log)  # type: ignore[return-value]
 
 
-def _is_same_file(stream: TextIO, log: TextIO) -> bool:
+def _is_same_file(stream: TextIO | None, log: TextIO) -> bool:
+    if stream is None:
+        return False
     try:
         return os.path.sameopenfile(stream.fileno(), log.fileno())
     except (OSError, ValueError, AttributeError):

@@ -19,6 +19,7 @@ from engine.rundir import (
     process_start,
     read_run_info,
     register_run,
+    registry_path,
     resolve_run,
     this_process,
     unfinished_runs,
@@ -155,3 +156,14 @@ def test_unfinished_runs_of_a_name_come_newest_first(tmp_path: Path) -> None:
     end(done, "finished")
     assert [run.id for run in unfinished_runs(tmp_path, "a")] == [newer.id, older.id]
     assert unfinished_runs(tmp_path / "nothing", "a") == []
+
+
+def test_a_user_without_a_home_has_no_registry(monkeypatch: pytest.MonkeyPatch) -> None:
+    def homeless() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("XDG_STATE_HOME", raising=False)
+    monkeypatch.setattr(Path, "home", homeless)
+    assert list_runs() == []
+    with pytest.raises(OSError, match="no home directory"):
+        registry_path()
