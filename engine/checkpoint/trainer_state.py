@@ -19,7 +19,7 @@ def save_trainer_state(folder: Path, progress: dict[str, Any], optimizer: torch.
     target = folder / TRAINER_STATE
     target.mkdir(exist_ok=True)
     (target / "progress.json").write_text(json.dumps(progress, indent=1) + "\n", encoding="utf-8")
-    torch.save(optimizer.state_dict(), target / "optimizer.pt")
+    torch.save({"made_by": _maker(optimizer), "state": optimizer.state_dict()}, target / "optimizer.pt")
     torch.save(_random_state(), target / "random.pt")
 
 
@@ -35,14 +35,47 @@ def load_progress(checkpoint: Path) -> dict[str, Any]:
 
 
 def restore_optimizer_and_random_state(checkpoint: Path, optimizer: torch.optim.Optimizer) -> None:
-    """Put the optimizer and the random generators back to where they were. Raises UserError on a mismatch."""
-    source = checkpoint / TRAINER_STATE
-    state = torch.load(source / "optimizer.pt", map_location="cpu", weights_only=True)
+    """Put the optimizer and the random generators back to where they were.
+
+    Raises UserError when they cannot be read, or were saved with another optimizer, type of weights or model.
+    """
+    saved, random_state = (_load(checkpoint, name) for name in ("optimizer.pt", "random.pt"))
     try:
-        load_optimizer_state(optimizer, state)
+        _check_maker(saved["made_by"], _maker(optimizer))
+        load_optimizer_state(optimizer, saved["state"])
     except ValueError as error:
         raise UserError(f"train.resume_from: {checkpoint}: {error}") from error
-    _restore_random_state(torch.load(source / "random.pt", map_location="cpu", weights_only=True))
+    _restore_random_state(random_state)
+
+
+def _load(checkpoint: Path, name: str) -> dict[str, Any]:
+    """One file of the trainer's state; whatever torch says of a damaged one, it is damaged."""
+    try:
+        content: dict[str, Any] = torch.load(checkpoint / TRAINER_STATE / name, map_location="cpu", weights_only=True)
+    except Exception as error:
+        raise UserError(
+            f"train.resume_from: {TRAINER_STATE}/{name} of the checkpoint {checkpoint} is damaged; give an earlier "
+            f"checkpoint, or move this one away and resume again."
+        ) from error
+    return content
+
+
+def _maker(optimizer: torch.optim.Optimizer) -> dict[str, str]:
+    """What the form of an optimizer's state depends on, by the config's key for it."""
+    dtypes = {str(parameter.dtype) for group in optimizer.param_groups for parameter in group["params"]}
+    return {
+        "train.optimizer": type(optimizer).__name__.lower(),
+        "model.torch_dtype": ", ".join(sorted(dtypes)).replace("torch.", ""),
+    }
+
+
+def _check_maker(saved: dict[str, str], here: dict[str, str]) -> None:
+    for key, value in here.items():
+        if saved[key] != value:
+            raise ValueError(
+                f"it was trained with {key}: {saved[key]}, this run has {value}; set that back, or give the checkpoint "
+                "as model.name_or_path to start from its weights alone"
+            )
 
 
 def _random_state() -> dict[str, Any]:
