@@ -75,5 +75,7 @@ def _problem_without_value(key: str, place: Place) -> Problem:
 
 def _unknown_flag(key: str, place: Place) -> Problem:
     nearest = nearest_key(key)
+    if nearest == key:
+        return Problem(key, "this is a section; a flag sets one key of it", allowed=f"--{key}.key value", place=place)
     allowed = None if nearest else "--section.key value, with a key of the config"
     return Problem(key, "unknown key", found=key, allowed=allowed, nearest=nearest and _FLAG + nearest, place=place)

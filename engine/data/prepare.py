@@ -74,6 +74,8 @@ def prepare(config: DataConfig, tokenizer: Any, progress: Progress | None = None
         train, evaluation = held_out(train, share_of(config.eval_split), config.eval_samples, config.seed)
     if not train:
         raise DataError(_nothing_left(ledger, held_out=len(evaluation)))
+    if config.eval_dataset is not None and not evaluation:
+        raise DataError(_nothing_to_evaluate(config.eval_dataset, len(eval_rows)))
 
     report = Report(
         rows_read=len(ledger.places),
@@ -170,6 +172,11 @@ def _no_trainable_tokens(labels: list[int], limit: int) -> str:
 
 def _is_cut_in_an_answer(labels: list[int], limit: int) -> bool:
     return len(labels) > limit and labels[limit - 1] != IGNORED and labels[limit] != IGNORED
+
+
+def _nothing_to_evaluate(files: Sequence[str], rows: int) -> str:
+    found = f"none of the {rows} rows has an answer within data.max_seq_length" if rows else "there is no row"
+    return f"data.eval_dataset: {found} in {', '.join(files)}; give other files, or null to train without evaluation."
 
 
 def _nothing_left(ledger: Ledger, held_out: int) -> str:

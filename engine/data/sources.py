@@ -76,6 +76,8 @@ class JsonlReader:
             return bad(f"not valid JSON: {error.msg}", error.colno)
         except RecursionError:
             return bad("the JSON is nested too deeply")
+        except ValueError:
+            return bad("it holds a whole number with thousands of digits")
         if isinstance(value, dict):
             return RawRow(row, str(path), number, value)
         return bad(f"expected a JSON object ({{...}}) on each line, found {_json_type(value)}", 1)

@@ -92,3 +92,8 @@ def test_a_path_in_a_flag_is_relative_to_the_working_directory(folder: Path) -> 
     expected = (str(folder / "chats.jsonl"),)
     assert load_config("recipes/a.yaml").config.data.dataset == expected
     assert load_config("recipes/a.yaml", ["--data.dataset", "chats.jsonl"]).config.data.dataset == expected
+
+
+def test_a_section_is_no_key(load: Load) -> None:
+    with pytest.raises(ConfigError, match=r"--train: this is a section[^?]*--train\.key value"):
+        load("", "--train", "{seed: 1}")

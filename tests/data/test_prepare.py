@@ -120,3 +120,16 @@ def test_flags_name_their_first_places(prepare_rows: Prepare) -> None:
     assert (flag.code, flag.count, flag.rows) == ("EMPTY_ANSWER", 7, (0, 1, 2, 3, 4))
     assert "line 1, turn 2: empty answer" in flag.message
     assert flag.message.endswith("also in line 2, turn 2; line 3, turn 2; line 4, turn 2; line 5, turn 2")
+
+
+@pytest.mark.parametrize(
+    ("messages", "reason"), [([], "there is no row in"), ([chat("a", "")], "none of the 1 rows has an answer")]
+)
+def test_evaluation_files_without_anything_to_evaluate_are_refused(
+    tmp_path: Path, messages: list[list[dict[str, str]]], reason: str
+) -> None:
+    train, evaluation = tmp_path / "train.jsonl", tmp_path / "eval.jsonl"
+    write_rows(train, chat("a", "b"))
+    write_rows(evaluation, *messages)
+    with pytest.raises(DataError, match=rf"data\.eval_dataset: {reason}.*eval\.jsonl"):
+        prepare(DataSection(dataset=[str(train)], eval_dataset=[str(evaluation)]), byte_tokenizer())

@@ -119,3 +119,9 @@ def test_rows_count_over_all_files(tmp_path: Path) -> None:
 def test_another_key_for_the_messages(prepare_rows: Prepare) -> None:
     prepared = prepare_rows({"chat": chat("a", "b"), "id": 7}, messages_field="chat")
     assert prepared.trained_text() == "b<|im_end|>"
+
+
+def test_a_number_too_long_to_read_is_a_bad_row(tmp_path: Path) -> None:
+    content = PERU + b'{"messages": [], "n": ' + b"9" * 5000 + b"}"
+    with pytest.raises(DataError, match=r"line 2: it holds a whole number with thousands of digits"):
+        prepare(section(tmp_path / "digits.jsonl", content), byte_tokenizer())
