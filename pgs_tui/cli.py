@@ -100,8 +100,8 @@ def parse(argv: Sequence[str]) -> Arguments:
 
 
 def _value(flag: str, waiting: list[str]) -> str:
-    if not waiting:
-        raise UsageError(f"{flag} needs a value")
+    if not waiting or waiting[0].startswith("--"):
+        raise UsageError(f"{flag} needs a value" + (f", but {waiting[0]} follows" if waiting else ""))
     return waiting.pop(0)
 
 

@@ -29,6 +29,8 @@ def find_config(text: str | None, folder: Path | None = None) -> Path:
     for path in (Path(name).expanduser(), *(folder / f"{name}{suffix}" for suffix in ("", *_SUFFIXES))):
         if path.is_file():
             return path
+    if Path(name).expanduser().is_dir():
+        raise ConfigNotFoundError(f"{name} is a folder, no config file; {_offer(name, folder)}")
     raise ConfigNotFoundError(f"{name}: no such config file, and no config of that name; {_offer(name, folder)}")
 
 
@@ -48,6 +50,8 @@ def short_name(path: Path) -> str:
 def _offer(name: str, folder: Path) -> str:
     from difflib import get_close_matches
 
+    if get_close_matches(name, ["attach"], cutoff=0.7):
+        return "did you mean pgs-tui attach?"
     known = names(folder)
     wanted = name.removesuffix(".yaml").removesuffix(".yml").rpartition("configs/")[2]
     near = get_close_matches(wanted, known, n=3, cutoff=0.4)

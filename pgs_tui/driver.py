@@ -43,8 +43,10 @@ class SturdyDriver(LinuxDriver):
                 data = self._read()
                 if not data:
                     return
-                for message in parser.feed(decode(_OLD_MOUSE_REPORT.sub(b"", data))):
-                    self.process_message(message)
+                text = decode(_OLD_MOUSE_REPORT.sub(b"", data))
+                if text:  # an empty text would tell the parser that there is no more to come
+                    for message in parser.feed(text):
+                        self.process_message(message)
             for message in parser.tick():
                 self.process_message(message)
 

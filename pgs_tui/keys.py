@@ -44,7 +44,7 @@ class Key:
 KEYS: tuple[Key, ...] = (
     Key("everywhere", ("q",), "q", "leave", "leave, run goes on", "leave; a run that is going goes on", "leave"),
     Key("dashboard", ("x",), "x", "stop", "stop…", "stop the run with a checkpoint (asks first)", ""),
-    Key("dashboard", ("n",), "n N", "next_alert", "alerts", "go to the next, the previous alert and its meaning"),
+    Key("dashboard", ("n",), "n N", "next_alert", "alerts", "read the next, the previous alert: its meaning and the key to try"),
     Key("dashboard", ("N", "shift+n"), "", "previous_alert", "", ""),
     Key("dashboard", ("space",), "space", "hold", "hold view", "hold the view still; data is still collected"),
     Key(
@@ -80,7 +80,7 @@ KEYS: tuple[Key, ...] = (
     Key("everywhere", ("down", "j"), "", "down", "", ""),
     Key("everywhere", ("home",), "Home End", "first", "", "to the oldest, to the newest line"),
     Key("everywhere", ("end",), "", "last", "", ""),
-    Key("everywhere", ("escape",), "Esc", "out", "", "one layer out: close a window, let go of a pane"),
+    Key("everywhere", ("escape",), "Esc", "out", "", "one layer out: close a window or an alert, let go of a pane"),
     Key("everywhere", ("ctrl+c",), "Ctrl-C", "ask_leave", "", "ask whether to leave, to stop the run, or to stay"),
     Key("everywhere", ("question_mark",), "?", "help", "help", "this page"),
 )

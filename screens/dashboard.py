@@ -216,6 +216,8 @@ class DashboardScreen(Screen[None], inherit_bindings=False):
     def action_toggle_panel(self, digit: str) -> None:
         panel = self.panels[int(digit) - 1]
         panel.toggle_class("hidden")
+        if panel is self.alerts and panel.has_class("hidden"):
+            self._close_alerts()
         if panel.has_focus:
             self.set_focus(None)
         for row in self.query(".row"):
@@ -230,6 +232,13 @@ class DashboardScreen(Screen[None], inherit_bindings=False):
     def _select_alert(self, step: int) -> None:
         if self.alerts.select(step) is None:
             self._say("no alerts so far")
+            return
+        self.alerts.remove_class("hidden")
+        self.add_class("-reading")
+
+    def _close_alerts(self) -> None:
+        self.alerts.close()
+        self.remove_class("-reading")
 
     def action_log_axis(self) -> None:
         focused = self.focused
@@ -266,7 +275,10 @@ class DashboardScreen(Screen[None], inherit_bindings=False):
         self.focus_previous()
 
     def action_out(self) -> None:
-        self.set_focus(None)
+        if self.alerts.selected is not None:
+            self._close_alerts()
+        else:
+            self.set_focus(None)
 
     def action_up(self) -> None:
         self._scroll(1)
@@ -282,7 +294,7 @@ class DashboardScreen(Screen[None], inherit_bindings=False):
 
     def _scroll(self, lines: int) -> None:
         if self.focused is self.alerts:
-            self.alerts.select(-1 if lines < 0 else 1)
+            self._select_alert(-1 if lines < 0 else 1)
         else:
             self.log_panel.scroll(lines)
 

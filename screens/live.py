@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from engine.rundir import RunDir
 from pgs_tui.format import plain, whole
+from pgs_tui.invocation import own_command
 from pgs_tui.runs.control import Command, send
 from pgs_tui.runs.follow import Update
 from pgs_tui.runs.history import History
@@ -57,12 +60,15 @@ class LiveRun:
         """
         if alpha and len(self.history.steps) * (1 - alpha) < 1:
             alpha = None
-        return {
+        views = {
             "loss": readings.loss(self.history, alpha),
             "grad_norm": readings.grad_norm(self.history, alpha),
             "tok_s": readings.tok_s(self.history, alpha),
             "dt": readings.dt(self.history, alpha),
         }
+        if self.going:
+            return views
+        return {chart: replace(view, empty="no step was taken") for chart, view in views.items()}
 
     def memory(self) -> MemoryView:
         """What the memory panel shows."""
@@ -90,10 +96,12 @@ class LiveRun:
         """What the restored terminal should say."""
         step = self.history.last_step
         where = f" at step {whole(step)}" if step is not None else ""
-        back = f"pgs-tui attach {self.run.id}"
+        back = f"{own_command()} attach {shlex.quote(self.run.id)}"
         if self.going:
             return f"{self.run.id} goes on{where}. Come back with: {back}"
-        return f"{self.run.id}: {self._situation().outcome}{where}. Look again with: {back}"
+        end = self.history.end
+        why = f"\n{plain(end.reason)}" if end is not None and end.status == "failed" and end.reason else ""
+        return f"{self.run.id}: {self._situation().outcome}{where}.{why}\nLook again with: {back}"
 
     def _situation(self, held: bool = False) -> readings.Situation:
         return readings.Situation(

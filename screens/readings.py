@@ -288,7 +288,7 @@ def _gpu_memory(history: History, gpu: Gpu | None, step: Step | None) -> MemoryV
         used=used,
         total=gpu.total if gpu else None,
         readings=_gpu_readings(history, gpu),
-        alarm=_gpu_alarm(gpu),
+        alarm=_gpu_alarm(gpu) or _alarm_elsewhere(history, gpu),
     )
 
 
@@ -307,6 +307,12 @@ def _gpu_alarm(gpu: Gpu | None) -> str:
     if gpu.error:
         return plain(gpu.error)
     return f"throttled: {plain(', '.join(gpu.throttle))}" if gpu.throttle else ""
+
+
+def _alarm_elsewhere(history: History, shown: Gpu | None) -> str:
+    """What is wrong with the cards that are not shown."""
+    others = (gpu for _, gpu in sorted(history.gpus.items()) if gpu is not shown)
+    return " · ".join(f"GPU {gpu.index}: {alarm}" for gpu in others if (alarm := _gpu_alarm(gpu)))
 
 
 def _host_memory(host: Host) -> MemoryView:

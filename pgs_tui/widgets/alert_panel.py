@@ -6,11 +6,20 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pgs_tui.format import plain, rows, value
-from pgs_tui.widgets.lines import Line, Role, joined, line, wrapped
+from pgs_tui.widgets.lines import Line, Role, joined, line, line_width, wrapped
 from pgs_tui.widgets.panel import Panel
 
 if TYPE_CHECKING:
+    from textual.geometry import Size
+
+    from engine.events import Advice
     from pgs_tui.runs.incidents import Incident
+
+INDENT = "    "
+EDGES, SIDES = 2, 4
+"""Lines and cells that the frame takes."""
+NEIGHBOURS = 2
+"""Other incidents that are shown around the selected one, where there are some."""
 
 SIGNS: dict[str, tuple[str, Role]] = {
     "info": ("·", "dim"),
@@ -22,7 +31,10 @@ SIGNS: dict[str, tuple[str, Role]] = {
 
 
 class AlertPanel(Panel):
-    """`select` walks the incidents; without a selection the newest is explained."""
+    """`select` walks the incidents and `close` ends the walk; without a selection the newest is explained.
+
+    With one the panel wants, where its height is automatic, as many lines as that incident and its neighbours take.
+    """
 
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id)
@@ -36,18 +48,39 @@ class AlertPanel(Panel):
 
     def show(self, incidents: tuple[Incident, ...]) -> None:
         """Show these incidents, given oldest first."""
-        self._incidents = incidents
+        changed, self._incidents = incidents != self._incidents, incidents
         self.redraw()
+        if changed and self.selected:
+            self.refresh(layout=True)
 
     def select(self, step: int) -> Incident | None:
-        """Go `step` incidents forward in time (or back, when negative), around the ends; returns that one."""
+        """Go `step` incidents forward in time (or back, when negative), around the ends; returns that one.
+
+        The first one selected is the newest.
+        """
         if not self._incidents:
             return None
         ids = [one.id for one in self._incidents]
-        start = ids.index(self._selected) if self._selected in ids else (-1 if step > 0 else 0)
-        self._selected = ids[(start + step) % len(ids)]
+        chosen = self.selected
+        self._selected = ids[(ids.index(chosen.id) + step) % len(ids)] if chosen else ids[-1]
         self.redraw()
+        self.refresh(layout=True)
         return self.selected
+
+    def close(self) -> None:
+        """Select none."""
+        self._selected = None
+        self.redraw()
+        self.refresh(layout=True)
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """The selected incident in full, and its neighbours."""
+        chosen = self.selected
+        lines = 1 + len(self._explanation(chosen, width - SIDES)) if chosen else 1
+        return lines + min(len(self._incidents) - 1, NEIGHBOURS) + EDGES if chosen else lines + EDGES
+
+    def summary(self) -> Sequence[Line]:
+        return [line(("n N other alerts · Esc close", "dim"))] if self.selected else []
 
     def title(self) -> Line:
         return line((f"alerts ({len(self._incidents)})" if self._incidents else "alerts", "title"))
@@ -68,13 +101,11 @@ class AlertPanel(Panel):
         newest_first = self._incidents[::-1]
         chosen = self.selected or newest_first[0]
         place = newest_first.index(chosen)
-        first = max(min(place - height // 2, len(newest_first) - height), 0)
-        listed: list[Line] = []
-        for one in newest_first[first:]:
-            listed.append(self._row(one))
-            if one is chosen:
-                listed += self._explanation(one, width)
-        return _window(listed, place - first, height)
+        explained = [self._row(chosen), *self._explanation(chosen, width)]
+        room = max(height - len(explained), 0)
+        above = min(place, max(room // 2, room - (len(newest_first) - place - 1)))
+        before, after = newest_first[place - above : place], newest_first[place + 1 : place + 1 + room]
+        return [*map(self._row, before), *explained, *map(self._row, after)][:height]
 
     def _row(self, one: Incident) -> Line:
         sign, role = SIGNS.get(one.severity, SIGNS["warning"])
@@ -87,16 +118,20 @@ class AlertPanel(Panel):
         return line(("› " if one.id == self._selected else "", marker), *row)
 
     def _explanation(self, one: Incident, width: int) -> list[Line]:
-        advice = [
-            line(
-                ("    try ", "dim"),
-                (plain(f"{hint.key}: {_as_yaml(hint.value)}"), "accent"),
-                (plain(f"  {hint.why}"), "dim"),
-            )
-            for hint in one.advice
-        ]
-        meaning = wrapped(plain(one.meaning), max(width - 4, 1), "text")
-        return [*[line(("    ", "text"), *row) for row in meaning], *advice]
+        room = max(width - len(INDENT), 1)
+        meaning = [line((INDENT, "text"), *row) for row in wrapped(plain(one.meaning), room, "text")]
+        return meaning + [row for hint in one.advice for row in _advised(hint, room)]
+
+
+def _advised(hint: Advice, room: int) -> list[Line]:
+    """The key to try, and why: behind it where that fits, else below it."""
+    key, why = plain(f"{hint.key}: {_as_yaml(hint.value)}"), plain(hint.why)
+    head = line((f"{INDENT}try ", "dim"), (key, "accent"))
+    whole = line(*head, (f"  {why}" if why else "", "dim"))
+    if line_width(whole) <= room + len(INDENT):
+        return [whole]
+    below = wrapped(why, max(room - len(INDENT), 1), "dim")
+    return [head, *[line((INDENT * 2, "text"), *row) for row in below]]
 
 
 def _as_yaml(scalar: object) -> str:
@@ -111,10 +146,3 @@ def _measured(one: Incident) -> Line:
         return ()
     usually = f", usually {value(one.baseline)}" if one.baseline is not None else ""
     return line((f"{value(one.value)}{usually}", "text"))
-
-
-def _window(listed: list[Line], chosen: int, height: int) -> list[Line]:
-    """`height` lines with the chosen one, and as much as fits of its explanation, in view."""
-    if chosen >= height:
-        listed = listed[chosen - height + 1 :]
-    return listed[:height]

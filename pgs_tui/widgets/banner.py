@@ -8,7 +8,7 @@ from textual.geometry import Size
 
 from pgs_tui.format import plain
 from pgs_tui.widgets.drawn import Drawn
-from pgs_tui.widgets.lines import Line, Role, fit, line, wrapped
+from pgs_tui.widgets.lines import Line, Role, fit, line, text_of, wrapped
 
 
 class Banner(Drawn):
@@ -32,9 +32,20 @@ class Banner(Drawn):
 
     def draw(self, width: int, height: int) -> Sequence[Line]:
         rows = self._rows(width)
-        if len(rows) > height:  # no room for all words: each part begins on a line of its own
-            rows = [fit((part,), width - 2) for part in self._said]
+        if len(rows) > height:
+            rows = self._shortened(width - 2, height)
         return [line((" ", "text"), *row) for row in rows]
+
+    def _shortened(self, width: int, height: int) -> list[Line]:
+        """What happened as far as there is room, then one line of the rest where there is more than one."""
+        what, *more = self._said
+        last = [fit((part,), width) for part in more[: height - 1]]
+        room = height - len(last)
+        rows = wrapped(what[0], width, what[1])
+        if len(rows) > room:
+            tail = " ".join(text_of(row).rstrip() for row in rows[room - 1 :])
+            rows = [*rows[: room - 1], fit(((tail, what[1]),), width)]
+        return rows + last
 
     def _rows(self, width: int) -> list[Line]:
         return [row for text, role in self._said for row in wrapped(text, width - 2, role)]

@@ -26,6 +26,8 @@ class ChartView:
     note: str = ""
     summary: tuple[str, ...] = ()
     """The same in shorter and shorter words."""
+    empty: str = "waiting for the first step"
+    """What is said in place of a curve."""
 
 
 class ChartPanel(Panel):
@@ -62,7 +64,7 @@ class ChartPanel(Panel):
 
     def body(self, width: int, height: int) -> Sequence[Line]:
         if self._view.curves is None:
-            return _in_the_middle("waiting for the first step", width, height)
+            return _in_the_middle(self._view.empty, width, height)
         from pgs_tui.widgets.chart import dot_columns, limits_of, render
 
         curves = self._view.curves(dot_columns(width, height, self.glyphs))

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Literal, get_args
 
-from rich.cells import cell_len, set_cell_size
+from rich.cells import cell_len, chop_cells, set_cell_size
 
 Role = Literal["text", "dim", "frame", "focus", "title", "value", "accent", "raw", "good", "warn", "bad", "key"]
 ROLES: tuple[Role, ...] = get_args(Role)
@@ -119,9 +119,9 @@ def changed_cells(old: Line, new: Line) -> tuple[int, int] | None:
 
 
 def wrapped(text: str, cells: int, role: Role = "text") -> list[Line]:
-    """Words of the text in lines of at most `cells` cells."""
+    """Words of the text in lines of at most `cells` cells; a word that is longer goes on in the next line."""
     lines: list[str] = []
-    for word in text.split():
+    for word in (piece for long in text.split() for piece in chop_cells(long, max(cells, 2))):
         if lines and width(lines[-1]) + 1 + width(word) <= cells:
             lines[-1] += " " + word
         else:

@@ -12,6 +12,8 @@ from pgs_tui.widgets.lines import Line, Role, fit, joined, line, line_width, spr
 
 BAR_CELLS = (18, 12, 8, 0)
 """Lengths that the progress bar may have; the longest that fits is taken."""
+NARROWEST_NAME = 12
+"""Cells of a long name that are shown in any case, but in the narrowest terminals."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +51,19 @@ class StatusLine(Drawn):
 
     def _best(self, width: int) -> Line:
         """The richest form that fits; None stands for the way so far, whose bar may shrink."""
-        state, age, name = self._state(), self._age(), self._run_name()
+        state, age, short_age = self._state(), self._age(), self._age(short=True)
+        name, short_name = self._run_name(max(width // 4, NARROWEST_NAME)), self._run_name(NARROWEST_NAME)
         brand = line(("pgs-tui", "dim"))
         for parts, right in (
             ([brand, name, None, self._epoch(), self._left()], [state, age]),
             ([name, None, self._epoch(), self._left()], [state, age]),
             ([name, None, self._left()], [state, age]),
+            ([name, None, self._left()], [state, short_age]),
+            ([short_name, None, self._left()], [state, short_age]),
             ([name, None], [state, age]),
-            ([name, self._step()], [state]),
+            ([name, self._step()], [state, short_age]),
+            ([short_name, self._step()], [state, short_age]),
+            ([short_name, self._step()], [state]),
             ([self._step()], [state]),
         ):
             for cells in BAR_CELLS:
@@ -66,8 +73,9 @@ class StatusLine(Drawn):
                     return line((" ", "text"), *spread(left, end, width))
         return line((" ", "text"), *fit(joined([self._step(), state], " "), width))
 
-    def _run_name(self) -> Line:
-        return line((plain(self._status.name), "title"))
+    def _run_name(self, most: int) -> Line:
+        name = line((plain(self._status.name), "title"))
+        return name if line_width(name) <= most else fit(name, most)
 
     def _step(self) -> Line:
         if self._status.step is None:
@@ -95,5 +103,6 @@ class StatusLine(Drawn):
         held = line(("‖ view held", "warn")) if self._status.held else ()
         return joined([held, line((f"{self._status.sign} {self._status.state}", self._status.role))])
 
-    def _age(self) -> Line:
-        return line((self._status.age, self._status.age_role))
+    def _age(self, short: bool = False) -> Line:
+        text = self._status.age.removeprefix("data ") if short else self._status.age
+        return line((text, self._status.age_role))

@@ -24,6 +24,7 @@ def test_options_are_told_from_overrides() -> None:
     ("argv", "says"),
     [
         (["--train.epochs"], "--train.epochs needs a value"),
+        (["--train.max_steps", "--train.output_dir", "here"], "needs a value, but --train.output_dir follows"),
         (["--theme", "pink"], "use one of dark, light, terminal"),
         (["--epochs", "2"], "unknown option --epochs"),
         (["-x"], "unknown option -x"),
@@ -39,6 +40,8 @@ def test_what_makes_no_sense_is_said(argv: list[str], says: str) -> None:
     [
         (["one.yaml", "two.yaml"], "one config at a time"),
         (["nowhere.yaml"], "nowhere.yaml: no such config file"),
+        (["atach"], "did you mean pgs-tui attach?"),
+        (["."], "is a folder, no config file"),
         (["attach", "a", "b"], "attach takes one run"),
         (["attach", "nothing-of-this-name"], "no such run"),
         (["--nonsense"], "unknown option"),

@@ -106,6 +106,7 @@ def test_words_are_wrapped() -> None:
     rows = wrapped("the loss of this batch lies far above", 12)
     assert [text_of(row).rstrip() for row in rows] == ["the loss of", "this batch", "lies far", "above"]
     assert wrapped("x", 0) == []
+    assert [text_of(row).strip() for row in wrapped("see /a/long/path here", 8)] == ["see", "/a/long/", "path", "here"]
     assert {line_width(row) for row in wrapped("averyveryverylongword x", 5)} == {5}
 
 

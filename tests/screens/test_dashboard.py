@@ -1,12 +1,14 @@
 import json
 import math
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from engine.events import (
     Ack,
+    Advice,
     Alert,
     Checkpoint,
     End,
@@ -90,6 +92,47 @@ async def test_without_a_gpu_the_process_is_shown_and_that_is_said(tmp_path: Pat
         assert "cpu 187 % of 2 cores" in memory
 
 
+async def test_a_lost_card_is_said_though_another_one_is_shown(tmp_path: Path) -> None:
+    lost = Gpu(index=1, uuid="v", name="A100", error="GPU is lost")
+    async with hosted(tmp_path) as (app, pilot):
+        await app.deliver(pilot, Update(events=stamped(step(1), GPU, lost), life="live"))
+        assert "GPU 0  A100, 1 more" in app.texts["memory"]
+        assert "GPU 1: GPU is lost" in app.texts["memory"]
+
+
+async def test_a_card_that_tells_only_its_memory_is_shown_with_that(tmp_path: Path) -> None:
+    slice_of_one = Gpu(index=0, uuid="m", name="MIG 1g.10gb", used_by_us=3.0, total=9.5)
+    async with hosted(tmp_path) as (app, pilot):
+        await app.deliver(pilot, Update(events=stamped(step(1), slice_of_one), life="live"))
+        assert "3.0 / 9.5 GiB" in app.texts["memory"]
+        assert "util" not in app.texts["memory"]
+
+
+@pytest.mark.parametrize(
+    ("width", "shown"),
+    [
+        (120, ("quickstart", "1 240/6 000", "21 %", "epoch", "ETA", "● training", "data < 1 s old")),
+        (80, ("quickstart", "1 240/6 000", "21 %", "ETA", "● training", "< 1 s old")),
+        (60, ("quickstart", "1 240/6 000", "● training", "< 1 s old")),
+    ],
+)
+@pytest.mark.parametrize("name", ["quickstart", "quickstart_of_a_very_long_name/and_a_long_card_80gb" * 3])
+async def test_the_first_line_keeps_what_matters_most(
+    tmp_path: Path, width: int, shown: tuple[str, ...], name: str
+) -> None:
+    async with hosted(tmp_path, (width, 24), name=name) as (app, pilot):
+        await app.deliver(pilot, training())
+        app.now = app.live.history.last_t or 0.0
+        app.dashboard.show_now()
+        assert all(words in app.texts["status"] for words in shown), app.texts["status"]
+
+
+async def test_a_run_that_ended_waits_for_no_step(tmp_path: Path) -> None:
+    async with hosted(tmp_path) as (app, pilot):
+        await app.deliver(pilot, Update(log=("No module named engine",), life="gone", exit_code=1))
+        assert "no step was taken" in app.texts["loss"]
+
+
 async def test_before_the_first_event_everything_says_so(tmp_path: Path) -> None:
     async with hosted(tmp_path) as (app, _):
         texts = app.texts
@@ -144,8 +187,42 @@ async def test_n_walks_the_alerts_forward_and_back(tmp_path: Path) -> None:
             await pilot.press(key)
             assert app.dashboard.alerts.selected is not None
             selected.append(app.dashboard.alerts.selected.id)
-        assert selected == ["s", "t", "s", "t"]
+        assert selected == ["t", "s", "t", "s"], "the newest first"
+        await pilot.press("N")
         assert "not a number" in app.texts["alerts"]
+
+
+@pytest.mark.parametrize("size", [(60, 15), (80, 20), (80, 24), (120, 36)])
+async def test_a_selected_alert_is_shown_in_full_at_every_size_and_esc_closes_it(
+    tmp_path: Path, size: tuple[int, int]
+) -> None:
+    advice = Advice(key="train.learning_rate", value=5e-6, why="smaller steps do not jump that far " * 2 + "ahead")
+    alert = replace(SPIKE, meaning="The loss of this batch lies far above those before it. " * 3, advice=(advice,))
+    async with hosted(tmp_path, size) as (app, pilot):
+        end = End(status="failed", reason="a reason of many words " * 20, exit_code=1, last_step=1240)
+        await app.deliver(pilot, training())
+        await app.deliver(pilot, Update(events=stamped(alert, end), life="gone"))
+        before = screen_text(app)
+        await pilot.press("n")
+        await pilot.pause()
+        shown = screen_text(app)
+        alerts = " ".join(app.texts["alerts"].replace("│", " ").split())
+        assert all(word in " ".join(shown) for word in ("spike skipped", "try train.learning_rate: 5e-06", "ahead"))
+        assert alert.meaning.strip() in alerts
+        assert shown[0].strip() and "q leave" in shown[-1], "the first and the last line stay"
+        await pilot.press("escape")
+        await pilot.pause()
+        assert screen_text(app) == before
+
+
+async def test_n_brings_a_hidden_panel_back(tmp_path: Path) -> None:
+    async with hosted(tmp_path) as (app, pilot):
+        await app.deliver(pilot, Update(events=stamped(SPIKE), life="live"))
+        await pilot.press("6", "n")
+        assert "far above" in app.texts["alerts"]
+        await pilot.press("6")
+        assert "alerts" not in app.texts
+        assert app.dashboard.alerts.selected is None
 
 
 @pytest.mark.parametrize("text", BRACKETS)
@@ -172,6 +249,18 @@ async def test_the_end_is_said_with_its_reason(tmp_path: Path) -> None:
         assert "■ stopped at step 1 240: asked to stop" in app.texts["banner"]
         assert "checkpoints/step-1240" in app.texts["banner"]
         assert "q leave  n N" in app.texts["keys"], "there is no run any more that would go on, or could be stopped"
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 36)])
+async def test_a_long_reason_is_shown_in_full(tmp_path: Path, size: tuple[int, int]) -> None:
+    reason = "Out of memory at step 1750; the longest row has 8,000 tokens; " * 5 + "the last good checkpoint is here"
+    async with hosted(tmp_path, size) as (app, pilot):
+        await app.deliver(pilot, training())
+        end = End(status="failed", reason=reason, exit_code=3, last_step=1240)
+        await app.deliver(pilot, Update(events=stamped(end), log=("last words",), life="gone"))
+        assert reason in " ".join(app.texts["banner"].split())
+        assert "last words" in app.texts["banner"].splitlines()[-1]
+        assert "q leave" in screen_text(app)[-1]
 
 
 async def test_a_killed_engine_is_said_with_its_last_words(tmp_path: Path) -> None:
@@ -347,8 +436,20 @@ async def test_leaving_says_that_the_run_goes_on(tmp_path: Path, key: str) -> No
         await pilot.pause()
     assert app.return_value is not None
     assert app.return_value.exit_code == 0
-    said = f"{tmp_path.name} goes on at step 1 240. Come back with: pgs-tui attach {tmp_path.name}"
-    assert app.return_value.farewell == said
+    said = app.return_value.farewell
+    assert said.startswith(f"{tmp_path.name} goes on at step 1 240. Come back with: ")
+    assert said.endswith(f"pgs-tui attach {tmp_path.name}")
+
+
+async def test_leaving_a_run_that_failed_says_why_in_full(tmp_path: Path) -> None:
+    reason = "out of memory; " * 30
+    async with hosted(tmp_path, (60, 15)) as (app, pilot):
+        end = End(status="failed", reason=reason, exit_code=3, last_step=1)
+        await app.deliver(pilot, Update(events=stamped(step(1), end), life="gone"))
+        await pilot.press("q")
+        await pilot.pause()
+    assert app.return_value is not None
+    assert reason in app.return_value.farewell
 
 
 @pytest.mark.parametrize(

@@ -59,6 +59,13 @@ class Terminal:
     def type(self, keys: bytes) -> None:
         os.write(self.master, keys)
 
+    def wait_until_read(self) -> None:
+        """Wait until the program has read everything that was typed."""
+        end = time.monotonic() + PATIENCE
+        while any(fcntl.ioctl(self.slave, termios.FIONREAD, bytes(4))):
+            assert time.monotonic() < end, "what was typed is not read"
+            self.read()
+
     def read(self, seconds: float = 0.05) -> bytes:
         """What was written within the time."""
         ready, _, _ = select.select([self.master], [], [], seconds)

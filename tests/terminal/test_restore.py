@@ -111,6 +111,15 @@ def test_modes_left_on_by_a_lost_session_are_switched_off_first(run: Path, tmp_p
         terminal.close()
 
 
+def test_bytes_that_come_alone_and_mean_nothing_do_no_harm(dashboard: Terminal) -> None:
+    dashboard.wait_for("training", "loss")
+    for stray in (b"\x1b[M !!", b"\xc3", b"\xa9", b"\xff"):
+        dashboard.type(stray)
+        dashboard.wait_until_read()
+    dashboard.type(b"?")
+    dashboard.wait_for("stop the run with a checkpoint")
+
+
 def test_something_is_shown_before_the_libraries_for_the_rest_are_loaded(dashboard: Terminal) -> None:
     dashboard.wait_for("training", "loss")
     assert dashboard.output.count(b"\x1b[?1049h") == 1, "switching twice would flash"
