@@ -44,7 +44,7 @@ class Key:
 KEYS: tuple[Key, ...] = (
     Key("everywhere", ("q",), "q", "leave", "leave, run goes on", "leave; a run that is going goes on", "leave"),
     Key("dashboard", ("x",), "x", "stop", "stop…", "stop the run with a checkpoint (asks first)", ""),
-    Key("dashboard", ("n",), "n N", "next_alert", "alerts", "read the next, the previous alert: its meaning and the key to try"),
+    Key("dashboard", ("n",), "n N", "next_alert", "alerts", "read the next, the previous alert in full"),
     Key("dashboard", ("N", "shift+n"), "", "previous_alert", "", ""),
     Key("dashboard", ("space",), "space", "hold", "hold view", "hold the view still; data is still collected"),
     Key(
