@@ -13,6 +13,9 @@ from engine.checkpoint.store import TRAINER_STATE
 from engine.errors import UserError
 from engine.optim.state import load_optimizer_state
 
+PROGRESS_KEYS = {"progress", "sampler", "health"}
+"""The parts of the loop's progress, as `Trainer.state` gives them."""
+
 
 def save_trainer_state(folder: Path, progress: dict[str, Any], optimizer: torch.optim.Optimizer) -> None:
     """Write the loop's progress (JSON), the optimizer's state and the random generators below `folder`."""
@@ -30,7 +33,9 @@ def load_progress(checkpoint: Path) -> dict[str, Any]:
             (checkpoint / TRAINER_STATE / "progress.json").read_text(encoding="utf-8")
         )
     except (OSError, ValueError) as error:
-        raise UserError(f"train.resume_from: the checkpoint {checkpoint} cannot be read: {error}") from error
+        raise _damaged(checkpoint, "progress.json") from error
+    if not isinstance(progress, dict) or not progress.keys() >= PROGRESS_KEYS:
+        raise _damaged(checkpoint, "progress.json")
     return progress
 
 
@@ -53,11 +58,15 @@ def _load(checkpoint: Path, name: str) -> dict[str, Any]:
     try:
         content: dict[str, Any] = torch.load(checkpoint / TRAINER_STATE / name, map_location="cpu", weights_only=True)
     except Exception as error:
-        raise UserError(
-            f"train.resume_from: {TRAINER_STATE}/{name} of the checkpoint {checkpoint} is damaged; give an earlier "
-            f"checkpoint, or move this one away and resume again."
-        ) from error
+        raise _damaged(checkpoint, name) from error
     return content
+
+
+def _damaged(checkpoint: Path, name: str) -> UserError:
+    return UserError(
+        f"train.resume_from: {TRAINER_STATE}/{name} of the checkpoint {checkpoint} is damaged; give an earlier "
+        "checkpoint, or move this one away and resume again."
+    )
 
 
 def _maker(optimizer: torch.optim.Optimizer) -> dict[str, str]:

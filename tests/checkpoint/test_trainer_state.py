@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import nn
 
-from engine.checkpoint.trainer_state import restore_optimizer_and_random_state, save_trainer_state
+from engine.checkpoint.trainer_state import load_progress, restore_optimizer_and_random_state, save_trainer_state
 from engine.errors import UserError
 
 
@@ -45,3 +45,10 @@ def test_a_damaged_file_is_named(checkpoint: Path, name: str, damage: str) -> No
     file.write_bytes(bytes(len(content)) if damage == "zeros" else content[: len(content) // 2])
     with pytest.raises(UserError, match=rf"trainer_state/{name} of the checkpoint .* is damaged"):
         restore_optimizer_and_random_state(checkpoint, trained(torch.optim.AdamW))
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", "{}"])
+def test_a_damaged_progress_is_named(checkpoint: Path, content: str) -> None:
+    (checkpoint / "trainer_state" / "progress.json").write_text(content)
+    with pytest.raises(UserError, match=r"trainer_state/progress\.json of the checkpoint .* is damaged"):
+        load_progress(checkpoint)
