@@ -3,21 +3,33 @@
 from __future__ import annotations
 
 import argparse
+import atexit
 import shlex
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from engine.config import ConfigError, load_config
-
-USAGE_ERROR = 2
+USAGE_ERROR, INTERRUPTED = 2, 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; the exit code tells how it went (0 done, 1 failed, 2 usage, 3 memory, 4 disk)."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    parser = build_parser()
-    options, overrides = parser.parse_known_args(given)
+    """Run one command; the exit code tells how it went.
+
+    0 done, 1 failed, 2 usage, 3 out of memory, 4 disk full, 130 interrupted.
+    """
+    try:
+        return _run(list(sys.argv[1:] if arguments is None else arguments))
+    except KeyboardInterrupt:  # before there is a run that could tell of it, or after its end
+        return INTERRUPTED
+    finally:
+        atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)  # the libraries take a while to leave
+
+
+def _run(given: list[str]) -> int:
+    from engine.config import ConfigError, load_config
+
+    options, overrides = build_parser().parse_known_args(given)
     try:
         loaded = load_config(options.config, overrides)
     except ConfigError as error:
