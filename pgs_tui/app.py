@@ -155,7 +155,9 @@ class PgsApp(App[Goodbye], inherit_bindings=False):
         try:
             launched = (self._start_engine or launch)(checked.recipe)
         except OSError as error:
-            self.post_message(self.Refused(f"the run's directory cannot be made: {error}", 1))
+            why = f"{error.strerror}: {error.filename}" if error.filename else str(error)
+            what = f"the run's directory cannot be made: {why}\ntrain.output_dir names the folder to make it in"
+            self.post_message(self.Refused(what, 1))
         else:
             self.post_message(self.Started(launched))
 

@@ -175,7 +175,7 @@ def _forgive_encoding() -> None:
 def _has_screen() -> bool:
     """True with a terminal at both ends that understands more than text."""
     streams = (sys.__stdin__, sys.__stdout__, sys.__stderr__)
-    return os.environ.get("TERM", "dumb") != "dumb" and all(stream and stream.isatty() for stream in streams)
+    return os.environ.get("TERM", "") not in ("", "dumb") and all(stream and stream.isatty() for stream in streams)
 
 
 def _look(arguments: Arguments) -> Look:

@@ -10,7 +10,8 @@ ThemeName = Literal["dark", "light", "terminal"]
 GlyphName = Literal["braille", "blocks", "ascii"]
 THEME_NAMES: tuple[ThemeName, ...] = get_args(ThemeName)
 GLYPH_NAMES: tuple[GlyphName, ...] = get_args(GlyphName)
-
+_PLAIN_FONTS = ("linux", "vt100", "vt220", "ansi")
+"""Terminals whose fonts have no braille dots, and often no rounded corners."""
 
 Name = TypeVar("Name", bound=str)
 
@@ -29,13 +30,15 @@ def look_of(environment: Mapping[str, str], encoding: str, theme: ThemeName | No
     """The look for a terminal with this environment and output encoding.
 
     `theme` from the command line goes before `PGS_TUI_THEME`; `NO_COLOR` and 16-colour terminals get the terminal's
-    own colours; `COLORFGBG` tells of a light background. `PGS_TUI_GLYPHS` chooses the characters. The mouse is off
+    own colours; `COLORFGBG` tells of a light background. `PGS_TUI_GLYPHS` chooses the characters; without it consoles
+    whose fonts are plain get ASCII. The mouse is off
     unless asked for: the terminal's own selection works then, and a link that drops leaves no mouse codes behind.
     Raises ValueError for a name that is none.
     """
     ascii_only = encoding.lower().replace("-", "").replace("_", "") not in ("utf8", "utf8mb4")
     wanted_theme = theme or _choice(environment, "PGS_TUI_THEME", THEME_NAMES)
-    glyphs = _choice(environment, "PGS_TUI_GLYPHS", GLYPH_NAMES) or "braille"
+    plain_font = environment.get("TERM", "") in _PLAIN_FONTS
+    glyphs = _choice(environment, "PGS_TUI_GLYPHS", GLYPH_NAMES) or ("ascii" if plain_font else "braille")
     return Look(
         theme="terminal" if environment.get("NO_COLOR") else wanted_theme or _fitting_theme(environment),
         glyphs="ascii" if ascii_only else glyphs,

@@ -154,6 +154,8 @@ class DashboardScreen(Screen[None], inherit_bindings=False):
         update = message.update
         self.live.take(update)
         self._new_log += [(text, "text") for text in update.log] + [(note, "warn") for note in update.notes]
+        if update.notes:
+            self._say(update.notes[-1], "warn")
         self._refresh_soon()
 
     def _refresh_soon(self) -> None:
@@ -183,6 +185,8 @@ class DashboardScreen(Screen[None], inherit_bindings=False):
             self.status_line.show(Status(name=self._run_name, state=self._opening, age="no data yet"))
         else:
             self.status_line.show(self.live.status(self._held))
+            if self.live.unanswered and not self.key_bar.speaking:
+                self._say(f"{self.live.unanswered}: no answer yet, the engine looks for it between two steps")
 
     def _show_log(self) -> None:
         for role in dict.fromkeys(role for _, role in self._new_log):
@@ -341,6 +345,9 @@ class DashboardScreen(Screen[None], inherit_bindings=False):
 
     def _stop(self) -> None:
         assert self.live is not None, "asked to stop a run that is not there"
+        if not self.live.going:
+            self._say("the run has ended meanwhile")
+            return
         try:
             self.live.ask("stop")
         except OSError as error:

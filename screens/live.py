@@ -86,6 +86,11 @@ class LiveRun:
         """Send a command to the engine. Raises OSError."""
         self._asked[send(self.run, command)] = command
 
+    @property
+    def unanswered(self) -> Command | None:
+        """A command from here that the engine, which goes on, has not answered."""
+        return next(iter(self._asked.values()), None) if self.going else None
+
     def answers(self) -> Iterator[tuple[str, Role]]:
         """What the engine has answered since the last time to commands from here."""
         for command_id in self._asked.keys() & self.history.acks.keys():

@@ -110,11 +110,11 @@ class AlertPanel(Panel):
     def _row(self, one: Incident) -> Line:
         sign, role = SIGNS.get(one.severity, SIGNS["warning"])
         marker: Role = "focus" if one.id == self._selected else "text"
-        where = line((f"{one.step}", "text")) if one.step is not None else ()
+        where = line((f" {one.step}", "text")) if one.step is not None else ()
         what = line((plain(one.title), role), (f" × {one.count}" if one.count > 1 else "", "text"))
         state = line(("" if one.open else "over", "dim"))
         data = line((f"rows {rows(one.rows)}" if one.rows else "", "dim"))
-        row = joined([line((sign, role), (" ", "text"), *where), what, _measured(one), data, state], "  ")
+        row = joined([line((sign, role), *where), what, _measured(one), data, state], "  ")
         return line(("› " if one.id == self._selected else "", marker), *row)
 
     def _explanation(self, one: Incident, width: int) -> list[Line]:

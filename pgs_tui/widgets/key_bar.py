@@ -17,6 +17,11 @@ class KeyBar(Drawn):
         self._hints = tuple(hints)
         self._message: tuple[str, Role] | None = None
 
+    @property
+    def speaking(self) -> bool:
+        """True while a message stands in place of the keys."""
+        return self._message is not None
+
     def offer(self, hints: Sequence[tuple[str, str]]) -> None:
         """Show these hints from now on."""
         if tuple(hints) != self._hints:

@@ -12,6 +12,13 @@ def test_the_usual_terminal() -> None:
     assert look_of(XTERM, "utf-8") == Look("dark", "braille", ascii_only=False, mouse=False)
 
 
+@pytest.mark.parametrize("term", ["linux", "vt100"])
+def test_a_console_with_a_plain_font_gets_ascii_until_it_is_told_otherwise(term: str) -> None:
+    look = look_of({"TERM": term}, "utf-8")
+    assert (look.glyphs, look.ascii_only) == ("ascii", False)
+    assert look_of({"TERM": term, "PGS_TUI_GLYPHS": "blocks"}, "utf-8").glyphs == "blocks"
+
+
 @pytest.mark.parametrize("encoding", ["ascii", "ANSI_X3.4-1968", "latin-1"])
 def test_an_encoding_without_frames_gets_ascii(encoding: str) -> None:
     look = look_of({**XTERM, "PGS_TUI_GLYPHS": "blocks"}, encoding)

@@ -419,6 +419,35 @@ async def test_x_asks_and_then_sends_stop(tmp_path: Path) -> None:
         assert "stop: stopping after this step" in app.texts["keys"]
 
 
+async def test_a_command_without_an_answer_is_spoken_of_until_the_run_is_over(tmp_path: Path) -> None:
+    async with hosted(tmp_path) as (app, pilot):
+        await app.deliver(pilot, training())
+        await pilot.press("x", "enter")
+        app.dashboard.key_bar.quiet()
+        app.dashboard.show_now()
+        assert "stop: no answer yet" in app.texts["keys"]
+        app.dashboard.key_bar.quiet()
+        await app.deliver(pilot, Update(life="gone", exit_code=-9))
+        assert "no answer" not in app.texts["keys"]
+
+
+async def test_a_run_that_ends_behind_the_question_is_not_told_to_stop(tmp_path: Path) -> None:
+    async with hosted(tmp_path) as (app, pilot):
+        await app.deliver(pilot, training())
+        await pilot.press("x")
+        end = End(status="finished", reason="", exit_code=0, last_step=1240)
+        await app.deliver(pilot, Update(events=stamped(end), life="gone"))
+        await pilot.press("enter")
+        assert "ended meanwhile" in app.texts["keys"]
+        assert not (tmp_path / "control.jsonl").exists()
+
+
+async def test_a_log_that_starts_anew_is_said_where_it_stays_a_while(tmp_path: Path) -> None:
+    async with hosted(tmp_path) as (app, pilot):
+        await app.deliver(pilot, Update(notes=("log was emptied",), log=("more",) * 50, life="live"))
+        assert "log was emptied" in app.texts["keys"]
+
+
 async def test_there_is_nothing_to_stop_in_a_run_that_ended(tmp_path: Path) -> None:
     async with hosted(tmp_path) as (app, pilot):
         end = End(status="finished", reason="", exit_code=0, last_step=1)

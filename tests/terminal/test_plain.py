@@ -44,8 +44,9 @@ def test_a_pipe_gets_lines_without_any_escape(finished: Path, tmp_path: Path) ->
     assert lines[-1] == "finished at step 30: all steps done"
 
 
-def test_a_dumb_terminal_gets_lines_without_any_escape(finished: Path, tmp_path: Path) -> None:
-    terminal = Terminal(program("attach", str(finished)), environment(tmp_path, TERM="dumb"))
+@pytest.mark.parametrize("term", ["dumb", ""])
+def test_a_dumb_terminal_gets_lines_without_any_escape(finished: Path, tmp_path: Path, term: str) -> None:
+    terminal = Terminal(program("attach", str(finished)), environment(tmp_path, TERM=term))
     try:
         assert terminal.wait_for_end() == 0
         assert b"\x1b" not in terminal.output
