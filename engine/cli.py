@@ -30,6 +30,10 @@ def _run(given: list[str]) -> int:
     from engine.config import ConfigError, load_config
 
     options, overrides = build_parser().parse_known_args(given)
+    problem = _problem_of_place(given)
+    if problem is not None:
+        print(f"pgs: {problem}", file=sys.stderr)
+        return USAGE_ERROR
     try:
         loaded = load_config(options.config, overrides)
     except ConfigError as error:
@@ -38,6 +42,18 @@ def _run(given: list[str]) -> int:
     from engine.run import train_command
 
     return train_command(loaded, command=shlex.join(["pgs", *given]), run_dir=options.run_dir)
+
+
+def _problem_of_place(given: list[str]) -> str | None:
+    """Why no path can be made out here: the folder is gone, or a name has bytes that Python could not decode."""
+    try:
+        names = [*given, str(Path.cwd())]
+    except FileNotFoundError:
+        return "the working directory no longer exists; change to another one"
+    for name in names:
+        if any("\udc80" <= character <= "\udcff" for character in name):
+            return f"{ascii(name)} is no text in this locale's encoding; set LC_ALL=C.UTF-8"
+    return None
 
 
 def build_parser() -> argparse.ArgumentParser:

@@ -1,5 +1,6 @@
 """The command line itself, before and after a run."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -30,3 +31,22 @@ def test_an_interrupt_while_the_process_leaves_changes_nothing() -> None:
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
+
+
+def test_a_name_that_the_locale_cannot_read_is_refused() -> None:
+    environment = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    command = [sys.executable, "-m", "engine", "train", "--config", "prüfung.yaml"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    assert done.returncode == 2
+    assert done.stderr == "pgs: 'pr\\udcc3\\udcbcfung.yaml' is no text in this locale's encoding; set LC_ALL=C.UTF-8\n"
+
+
+def test_a_working_directory_that_is_gone_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    assert main(["train", "--config", "any.yaml"]) == 2
+    assert "the working directory no longer exists" in capsys.readouterr().err
