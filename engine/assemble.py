@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import random
 from dataclasses import replace
 from pathlib import Path
@@ -15,12 +16,13 @@ from engine.checkpoint.trainer_state import load_progress, restore_optimizer_and
 from engine.config import Config, Loaded, check_schedule, check_updates
 from engine.data import EpochSampler, PreparedData, Report, Severity, prepare
 from engine.errors import UserError
-from engine.events import Audit, AuditFlag, ModelInfo, Resume, Start
+from engine.events import Alert, Audit, AuditFlag, ModelInfo, Resume, Start
 from engine.health import TrainingHealth
 from engine.memory.live import MemoryMeter
 from engine.model.head import loss_head
 from engine.model.hub import is_local, local_folder
 from engine.model.load import check_vocabulary, load_model, load_tokenizer, pick_device, weights_dtype
+from engine.monitor import visible_card_names
 from engine.optim.build import build_optimizer
 from engine.optim.schedules import FLOAT_NOISE_DIGITS, warmup_steps
 from engine.rundir import read_run_info, write_run_info
@@ -51,10 +53,7 @@ AUDIT_COUNTS = (
 def assemble(loaded: Loaded, session: Session, opened: Opened, command: str) -> Trainer:
     """The trainer, ready for its first step or put back to where its checkpoint was taken. Raises UserError."""
     config = loaded.config
-    device = pick_device()
-    if device.type == "cuda":
-        uuid = str(torch.cuda.get_device_properties(device).uuid)
-        session.monitor.narrow_to([uuid], lambda place: torch.cuda.memory_reserved(device))
+    device = _device(session)
     folder = _model_folder(config, session)
     tokenizer = load_tokenizer(folder, config.model)
     data = _prepare_data(config, session, tokenizer)
@@ -90,6 +89,23 @@ def assemble(loaded: Loaded, session: Session, opened: Opened, command: str) -> 
     if opened.checkpoint is not None:
         _go_on_from(trainer, opened.checkpoint)
     return trainer
+
+
+def _device(session: Session) -> torch.device:
+    """The device to train on; the monitor watches it alone, and a GPU that torch cannot use is a warning."""
+    device = pick_device()
+    if device.type == "cuda":
+        uuid = str(torch.cuda.get_device_properties(device).uuid)
+        session.monitor.narrow_to([uuid], lambda place: torch.cuda.memory_reserved(device))
+    elif names := visible_card_names(os.environ):
+        build = f"CUDA {torch.version.cuda}" if torch.version.cuda else "the CPU alone"
+        meaning = (
+            f"Training on the CPU although this machine has {', '.join(names)}: torch {torch.__version__}, built for "
+            f"{build}, cannot use it. Install a build of torch for this GPU's driver."
+        )
+        session.emit(Alert(id="gpu-not-used", state="open", code="GPU_NOT_USED", severity="warning", meaning=meaning))
+        session.say(f"warning: {meaning}")
+    return device
 
 
 def _model_folder(config: Config, session: Session) -> Path:

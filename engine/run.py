@@ -18,7 +18,7 @@ from engine.monitor import Sampler
 from engine.rundir import register_run, this_process, write_run_info
 from engine.session.console import copied_to
 from engine.session.control import ControlInbox
-from engine.session.failures import FAILED, INTERRUPTED, Failure, Whereabouts, explain
+from engine.session.failures import DISK_FULL, FAILED, INTERRUPTED, Failure, Whereabouts, explain
 from engine.session.open import Opened, git_revision, open_run, versions
 from engine.session.session import Session
 from engine.session.stop import StopNow, StopSwitch
@@ -31,7 +31,7 @@ def train_command(loaded: Loaded, command: str, run_dir: Path | None) -> int:
         opened = open_run(loaded.config, loaded.name, run_dir)
     except UserError as error:
         sys.stderr.write(f"pgs: {error}\n")
-        return FAILED
+        return DISK_FULL if error.code == "DISK_FULL" else FAILED
     run = opened.run
     with (
         StopSwitch() as stop,

@@ -25,6 +25,9 @@ State = dict[str, Any]
 
 
 SAVE_FAILED = "SAVE_FAILED"
+LATER = "The run goes on and tries again at the next save."
+FINAL_WAIT_SECONDS = 600
+FINAL_RETRY_SECONDS = 5
 """The alert's code for a checkpoint that could not be written for another reason than a full disk."""
 
 
@@ -59,10 +62,11 @@ class Saver:
         try:
             self._save(step, kind, lambda write, size: self.store.save(step, write, size), state)
         except NotEnoughSpaceError as error:
-            self._tell_of_failure(step, error.code, str(error))
+            self._tell_of_failure(step, error.code, f"{error} {LATER}")
             return False
         except OSError as error:
-            self._tell_of_failure(step, SAVE_FAILED, f"The checkpoint of step {step} could not be written: {error}.")
+            reason = f"The checkpoint of step {step} could not be written: {error}. {LATER}"
+            self._tell_of_failure(step, SAVE_FAILED, reason)
             return False
         except NotFiniteWeightsError as error:
             self.session.say(str(error))
@@ -75,11 +79,32 @@ class Saver:
             self.store.mark_best(self.session.run.checkpoints / f"step-{step}")
 
     def save_final(self, step: int, state: State, is_best: bool) -> Path:
-        """Save `final`. Raises UserError when that is not possible: there is no later save to wait for."""
-        path = self._save(step, "final", self.store.save_final, state)
+        """Save `final`; on a full disk wait for space, since hours of training would be lost.
+
+        Raises UserError when the weights are not finite, or when there is still no space after `FINAL_WAIT_SECONDS` or
+        a request to stop.
+        """
+        patience = time.monotonic() + FINAL_WAIT_SECONDS
+        while True:
+            try:
+                path = self._save(step, "final", self.store.save_final, state)
+            except NotEnoughSpaceError as error:
+                if self.session.stop.reason is not None or time.monotonic() >= patience:
+                    raise
+                self._tell_of_failure(
+                    step, error.code, f"{error} The run waits for space up to {FINAL_WAIT_SECONDS} s."
+                )
+                self._wait_for_another_try()
+            else:
+                break
         if is_best:
             self.store.mark_best(path)
         return path
+
+    def _wait_for_another_try(self) -> None:
+        until = time.monotonic() + FINAL_RETRY_SECONDS
+        while time.monotonic() < until and self.session.stop.reason is None:
+            time.sleep(0.1)
 
     def _save(
         self,
@@ -122,8 +147,7 @@ class Saver:
             self.session.emit(_critical("weights-not-finite", NotFiniteWeightsError.code, step, reason))
             raise NotFiniteWeightsError(reason, has_alert=True)
 
-    def _tell_of_failure(self, step: int, code: str, reason: str) -> None:
-        meaning = f"{reason} The run goes on and tries again at the next save."
+    def _tell_of_failure(self, step: int, code: str, meaning: str) -> None:
         alert = _critical(code.lower().replace("_", "-"), code, step, meaning)
         self.session.emit(replace(alert, state="update") if code in self._failures else alert)
         self.session.say(meaning)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, field
@@ -12,12 +11,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from engine.commands import CommandDesk
 from engine.config import Config
 from engine.data import EpochSampler, PreparedData
 from engine.data.batches import Batch, collate
 from engine.errors import UserError
 from engine.evaluate import evaluate
-from engine.events import Ack, End, Eval, Step
+from engine.events import End, Eval, Step
 from engine.events.console import format_skipped, format_step
 from engine.health import Judgement, TrainingHealth
 from engine.memory.live import MemoryMeter
@@ -26,13 +26,11 @@ from engine.optim.build import set_learning_rate
 from engine.optim.clipping import GradientNorm, clip_scale, measure_gradient_norm, scale_gradients
 from engine.optim.schedules import learning_rate
 from engine.saver import Saver
-from engine.session.control import Command
 from engine.session.failures import DISK_FULL, FAILED
 from engine.session.session import Session
 from engine.spike_record import write_spike_record
 from engine.stepclock import StepClock
 
-PAUSE_POLL_SECONDS = 0.2
 SKIPPED = "SKIPPED_IN_A_ROW"
 
 
@@ -66,12 +64,11 @@ class Trainer:
     progress: Progress = field(default_factory=Progress)
     is_warm: bool = False
     """True once this process has done a step: on a GPU the first one compiles and tunes kernels."""
-    is_paused: bool = False
-    """True from the command pause until resume or stop."""
 
     def run(self) -> End:
         """Train until the last step or until somebody asks to stop. Raises UserError when training cannot go on."""
         stop = self.session.stop
+        desk = CommandDesk(self)
         with closing(self.clock), stop.finishing_steps():
             if self.progress.step == 0:
                 self.evaluate()
@@ -83,7 +80,7 @@ class Trainer:
                 self.print_step(step, eval_loss)
                 if self.is_due(self.config.train.save_steps) and self.progress.step < self.total_steps:
                     self.save()
-                self.obey_commands()
+                desk.obey_all()
             return self.finish() if self.progress.step >= self.total_steps else self.stop()
 
     def train_step(self) -> Step:
@@ -203,6 +200,8 @@ class Trainer:
         if not self.data.eval:
             return None
         self.session.phase("evaluating")
+        where = self.session.where
+        where.rows, where.longest_row = (), max(len(sample.input_ids) for sample in self.data.eval)
         found = evaluate(
             self.head,
             self.data.eval,
@@ -226,10 +225,11 @@ class Trainer:
             if 0 < step < self.total_steps:
                 self.saver.save_best(step, self.state())
 
-    def save(self) -> None:
-        """Save a checkpoint of this step."""
-        self.saver.save(self.progress.step, self.state())
+    def save(self) -> bool:
+        """Save a checkpoint of this step; False when that was not possible."""
+        saved = self.saver.save(self.progress.step, self.state())
         self.go_on_training()
+        return saved
 
     def state(self) -> dict[str, Any]:
         """What a resumed run needs besides weights, optimizer and random generators, as JSON."""
@@ -244,50 +244,6 @@ class Trainer:
         self.progress = Progress(**state["progress"])
         self.sampler.load_state_dict(state["sampler"])
         self.health.load_state_dict(state["health"])
-
-    def obey_commands(self) -> None:
-        """Do what people have asked for since the last step; in a pause wait until they say resume or stop."""
-        self.obey_new_commands()
-        if not self.is_paused:
-            return
-        while self.is_paused and self.session.stop.reason is None:
-            self.session.phase("paused")
-            time.sleep(PAUSE_POLL_SECONDS)
-            self.obey_new_commands()
-        self.is_paused = False
-        self.go_on_training()
-
-    def obey_new_commands(self) -> None:
-        """Obey and answer each command that has come, in order."""
-        for command in self.session.inbox.poll():
-            ok, message = self.obey(command)
-            self.session.emit(Ack(id=command.id, ok=ok, message=message))
-
-    def obey(self, command: Command) -> tuple[bool, str]:
-        """Whether the command could be done, and what came of it."""
-        step = self.progress.step
-        match command.cmd:
-            case _ if command.problem:
-                return False, command.problem
-            case "stop":
-                self.session.stop.request(f"asked to stop by {command.by or 'a command'}")
-                return True, f"stops after step {step} with a checkpoint"
-            case "checkpoint":
-                self.save()
-                saved = self.saver.saved_step == step
-                return saved, f"saved step {step}" if saved else "not saved, see the alerts"
-            case "evaluate":
-                loss = self.evaluate()
-                if loss is None:
-                    return False, "a stop came in between" if self.data.eval else "there is no evaluation data"
-                return True, f"loss {loss:.4g}"
-            case "pause":
-                self.is_paused = True
-                return True, f"pauses after step {step}"
-            case "resume":
-                was_paused, self.is_paused = self.is_paused, False
-                return True, f"goes on after step {step}" if was_paused else "the run is not paused"
-        return False, f"{command.cmd} is not available; possible are stop, checkpoint, evaluate, pause, resume"
 
     def go_on_training(self) -> None:
         """Evaluation, saving and pauses are no part of a step's time and memory."""
@@ -327,9 +283,13 @@ class Trainer:
         return every is not None and self.progress.step % every == 0
 
     def print_step(self, step: Step, eval_loss: float | None) -> None:
-        """One line in each `logging_steps`, at the first and last step, and with every evaluation."""
+        """One line in each `logging_steps`, at the first and last step, and with every evaluation.
+
+        A skipped step has a line of its own already.
+        """
         is_border = step.step in (1, self.total_steps)
-        if not step.skipped and (is_border or eval_loss is not None or self.is_due(self.config.train.logging_steps)):
+        is_wanted = (is_border or self.is_due(self.config.train.logging_steps)) and not step.skipped
+        if is_wanted or eval_loss is not None:
             self.session.say(format_step(step, eval_loss))
 
 

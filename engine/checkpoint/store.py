@@ -127,8 +127,9 @@ def find_checkpoint(path: Path) -> Path:
     path = path.expanduser()
     if not path.is_dir():
         raise UserError(f"train.resume_from: there is no folder {path}; give a checkpoint's folder, or auto.")
-    run_newest = CheckpointStore(RunDir(path), keep=1).newest()
-    found = run_newest or path.resolve()
+    run = RunDir(path)
+    final = run.final if is_complete(run.final) else None  # written after the last step, so newer than any other
+    found = final or CheckpointStore(run, keep=1).newest() or path.resolve()
     if not (found / TRAINER_STATE).is_dir():
         raise UserError(
             f"train.resume_from: {path} holds no {TRAINER_STATE}, so it is no checkpoint of this program; "

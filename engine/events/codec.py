@@ -59,7 +59,7 @@ def to_strict_json(value: Any) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else _name_of(value)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: to_strict_json(getattr(value, field.name)) for field in dataclasses.fields(value)}
+        return {_key(field): to_strict_json(getattr(value, field.name)) for field in dataclasses.fields(value)}
     if isinstance(value, dict):
         return {key: to_strict_json(item) for key, item in value.items()}
     if isinstance(value, tuple | list):
@@ -75,15 +75,22 @@ def _name_of(value: float) -> str:
 
 def _build(cls: Any, record: dict[str, Any]) -> Any:
     decoders = _decoders(cls)
-    known = {name: decoder(record[name]) for name, decoder in decoders.items() if name in record}
+    known = {name: decoder(record[key]) for key, (name, decoder) in decoders.items() if key in record}
     return cls(**known)
 
 
 @functools.cache
-def _decoders(cls: Any) -> dict[str, Decoder]:
+def _decoders(cls: Any) -> dict[str, tuple[str, Decoder]]:
+    """By the key in the JSON: the field's name and its decoder."""
     assert dataclasses.is_dataclass(cls)
     hints = typing.get_type_hints(cls)
-    return {field.name: _decoder(hints[field.name]) for field in dataclasses.fields(cls)}
+    return {_key(field): (field.name, _decoder(hints[field.name])) for field in dataclasses.fields(cls)}
+
+
+def _key(field: dataclasses.Field[Any]) -> str:
+    """The field's key in the JSON, which is its name unless that would hide the kind of the event."""
+    key: str = field.metadata.get("json", field.name)
+    return key
 
 
 def _decoder(hint: Any) -> Decoder:

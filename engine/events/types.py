@@ -212,7 +212,7 @@ class Checkpoint:
     path: str
     seconds: float
     bytes: int
-    checkpoint_kind: CheckpointKind = "step"
+    checkpoint_kind: CheckpointKind = field(default="step", metadata={"json": "kind"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

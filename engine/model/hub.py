@@ -12,7 +12,9 @@ from engine.errors import UserError
 ByteProgress = Callable[[int, int], None]
 """Called with the bytes that have arrived and the bytes known so far."""
 
-FILES = ("*.json", "*.safetensors", "*.jinja", "*.txt", "*.model", "*.bin")
+FILES = ("*.json", "*.safetensors", "*.jinja", "*.txt", "*.model")
+OLD_WEIGHTS = ("*.bin",)
+"""Fetched only where a model has no safetensors; most have both, which would double the download."""
 _KEY = "model.name_or_path"
 
 
@@ -37,14 +39,20 @@ def is_local(name_or_path: str) -> bool:
 
 
 def _from_hub(name: str, trust_remote_code: bool, progress: ByteProgress) -> Path:
+    patterns = [*FILES, "*.py"] if trust_remote_code else list(FILES)
+    folder = _download(name, patterns, progress)
+    if not any(folder.glob("*.safetensors")):
+        folder = _download(name, [*patterns, *OLD_WEIGHTS], progress)
+    return folder
+
+
+def _download(name: str, patterns: list[str], progress: ByteProgress) -> Path:
     import huggingface_hub
 
-    patterns = [*FILES, "*.py"] if trust_remote_code else list(FILES)
     try:
-        folder = huggingface_hub.snapshot_download(name, allow_patterns=patterns, tqdm_class=_reporting(progress))
-    except (OSError, ValueError, ConnectionError) as error:
+        return Path(huggingface_hub.snapshot_download(name, allow_patterns=patterns, tqdm_class=_reporting(progress)))
+    except Exception as error:  # the hub's client and its transport have no common ancestor below this one
         raise UserError(_reason(name, error)) from error
-    return Path(folder)
 
 
 def _reason(name: str, error: BaseException) -> str:

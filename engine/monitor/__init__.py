@@ -1,7 +1,7 @@
 """Watches the GPUs and the machine under a run: `gpu` and `host` events once a second. Imports no torch."""
 
 from engine.monitor.cards import CardMemory, card_memory, read_card
-from engine.monitor.devices import Watched, watched_cards
+from engine.monitor.devices import Watched, visible_card_names, watched_cards
 from engine.monitor.host import HostReader, MachineMemory, machine_memory
 from engine.monitor.nvml import Card, Nvml, NvmlError, open_nvml
 from engine.monitor.sampler import Sampler
@@ -19,5 +19,6 @@ __all__ = [
     "machine_memory",
     "open_nvml",
     "read_card",
+    "visible_card_names",
     "watched_cards",
 ]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from engine.monitor.nvml import Card, Nvml
+from engine.monitor.nvml import Card, Nvml, NvmlError, open_nvml
 
 UNLIKE_CARDS = (
     "card unsure: these GPUs differ, and CUDA numbers them by speed; set CUDA_DEVICE_ORDER=PCI_BUS_ID, "
@@ -44,6 +44,20 @@ def watched_cards(nvml: Nvml, environment: Mapping[str, str], in_use: Sequence[s
     alike = len({card.name for card in cards}) <= 1 or environment.get("CUDA_DEVICE_ORDER") == "PCI_BUS_ID"
     complete = setting is None and not sliced
     return Watched(tuple(chosen), UNLIKE_CARDS if numbered and not alike and not complete and chosen else None)
+
+
+def visible_card_names(environment: Mapping[str, str], open_library: Callable[[], Nvml] = open_nvml) -> tuple[str, ...]:
+    """The names of the GPUs that a training with this environment could use; empty without a driver."""
+    try:
+        nvml = open_library()
+    except NvmlError:
+        return ()
+    try:
+        return tuple(card.name for card in watched_cards(nvml, environment).cards)
+    except NvmlError:
+        return ()
+    finally:
+        nvml.close()
 
 
 def _entries(setting: str) -> list[str]:

@@ -19,6 +19,8 @@ from engine.monitor.nvml import Card, Nvml, NvmlError, open_nvml
 Emit = Callable[[Event], None]
 OwnBytes = Callable[[int], int | None]
 
+PATIENCE_SECONDS = 5.0
+
 _log = logging.getLogger(__name__)
 
 
@@ -68,10 +70,10 @@ class Sampler:
         self._thread.start()
 
     def stop(self) -> None:
-        """End the thread and wait for it; no event comes after this returns. May be called again."""
+        """End the thread and wait for its round to end, unless the driver hangs. May be called again."""
         self._ended.set()
         if self._thread is not None:
-            self._thread.join()
+            self._thread.join(PATIENCE_SECONDS)
 
     def narrow_to(self, devices_in_use: Sequence[str], own_bytes: OwnBytes) -> None:
         """From the next round on watch these devices of the training alone; it knows them only once it has begun."""
@@ -89,6 +91,9 @@ class Sampler:
         """One round over all cards and the machine; the thread calls this."""
         self._guard("GPU monitor", self._open)
         self._guard("choice of GPUs", self._choose)
+        self._guard("sampling", self._sample_all)
+
+    def _sample_all(self) -> None:
         processes = self._host.processes()
         own_pids = {process.pid for process in processes}
         for place, card in enumerate(self._watched.cards):

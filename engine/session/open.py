@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import importlib.metadata
+import math
 import subprocess
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +17,8 @@ from engine.rundir import RunDir, create_run_dir, is_run_dir, liveness, read_run
 
 _PACKAGES = ("torch", "transformers", "tokenizers", "bitsandbytes", "safetensors", "textual")
 AUTO = "auto"
+QUIET_SECONDS = 60
+"""A running engine writes an event each second; after a minute without one it is gone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +44,11 @@ def open_run(config: Config, name: str, run_dir: Path | None) -> Opened:
                 f"--run-dir: {run.path} holds a run already; give a new folder, or --train.resume_from auto."
             )
     except OSError as error:
+        is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
         raise UserError(
             f"train.output_dir: the run's folder cannot be made in {output_dir}: {error.strerror or error}; "
-            "choose a folder that can be written."
+            f"{'free some space' if is_full else 'choose a folder that can be written'}.",
+            code="DISK_FULL" if is_full else None,
         ) from error
     return Opened(run, checkpoint, _run_of(checkpoint))
 
@@ -73,10 +80,25 @@ def _use(run_dir: Path) -> RunDir:
 
 
 def _refuse_live(run: RunDir) -> None:
-    if is_run_dir(run.path) and liveness(run) == "live":
+    if not is_run_dir(run.path):
+        return
+    state, info = liveness(run), read_run_info(run)
+    if state == "live":
         raise UserError(
             f"The run {run.id} is still going on: attach to it with `pgs-tui attach {run.id}`, or stop it first."
         )
+    if state == "elsewhere" and info is not None and _seconds_since_last_event(run) < QUIET_SECONDS:
+        raise UserError(
+            f"The run {run.id} is still going on, on the host {info.host}: its log grew within the last minute. "
+            "Stop it there first."
+        )
+
+
+def _seconds_since_last_event(run: RunDir) -> float:
+    try:
+        return time.time() - run.events.stat().st_mtime
+    except OSError:
+        return math.inf
 
 
 def _run_of(checkpoint: Path | None) -> str | None:

@@ -163,6 +163,7 @@ def test_a_person_may_name_a_checkpoint_its_link_or_its_run(run: RunDir) -> None
     assert find_checkpoint(run.best) == step
     assert find_checkpoint(run.path) == step
     assert find_checkpoint(store.save_final(write, 100)) == run.final
+    assert find_checkpoint(run.path) == run.final
     with pytest.raises(UserError, match="there is no folder"):
         find_checkpoint(run.path / "nothing")
     (run.path / "plain").mkdir()

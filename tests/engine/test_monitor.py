@@ -21,6 +21,7 @@ from engine.monitor import (
     card_memory,
     machine_memory,
     read_card,
+    visible_card_names,
     watched_cards,
 )
 
@@ -187,6 +188,18 @@ def test_what_the_training_reports_decides() -> None:
     assert ([card.index for card in watched.cards], watched.unsure) == ([1], None)
     unknown = watched_cards(nvml, {"CUDA_VISIBLE_DEVICES": "0"}, in_use=["ffff"])
     assert "card unsure" in (unknown.unsure or "")
+
+
+def test_the_names_of_the_cards_that_a_training_could_use() -> None:
+    nvml = Recording(four_cards(["T4", "A100", "T4", "A100"]))
+    assert visible_card_names({"CUDA_VISIBLE_DEVICES": "1"}, lambda: nvml) == ("A100",)
+    assert visible_card_names({"CUDA_VISIBLE_DEVICES": ""}, lambda: nvml) == ()
+    assert nvml.closed
+
+    def no_driver() -> Nvml:
+        raise NvmlError("failed", "Driver Not Loaded")
+
+    assert visible_card_names({}, no_driver) == ()
 
 
 # --- one card ------------------------------------------------------------------------------------------------------

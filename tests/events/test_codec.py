@@ -9,6 +9,7 @@ from engine.events import (
     Audit,
     AuditFlag,
     BadLineError,
+    Checkpoint,
     End,
     Event,
     ModelInfo,
@@ -77,6 +78,14 @@ EVENTS: list[Event] = [
     ),
     End(status="failed", reason="out of memory", exit_code=3, last_step=12),
 ]
+
+
+def test_a_checkpoint_tells_its_kind_under_that_name() -> None:
+    event = Checkpoint(step=3, path="checkpoints/step-3", seconds=0.1, bytes=9, checkpoint_kind="best")
+    record = json.loads(encode(event, 1.0))
+    assert (record["event"], record["kind"]) == ("checkpoint", "best")
+    stamped = decode(json.dumps(record))
+    assert stamped is not None and stamped.event == event
 
 
 @pytest.mark.parametrize("event", EVENTS, ids=lambda event: event.kind)

@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from engine.checkpoint import CheckpointStore
+from engine.checkpoint.store import CheckpointStore, NotEnoughSpaceError, WriteFiles
 from engine.cli import main
 from engine.events import Alert, Checkpoint, End, Phase, Step
 from engine.model.head import LossHead
@@ -160,11 +161,28 @@ def test_a_save_that_fails_for_another_reason_does_not_end_the_run(
     assert [alert.state for alert in told] == ["open", "closed"] and "Input/output error" in told[0].meaning
 
 
-def test_a_full_disk_at_the_last_save_ends_with_its_own_code(train: Train, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_at_the_last_save_ends_with_its_own_code_when_no_space_comes(
+    train: Train, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("engine.checkpoint.store.shutil.disk_usage", lambda path: Usage(1024, 0, 1024))
+    monkeypatch.setattr("engine.saver.FINAL_WAIT_SECONDS", 0)
     done = train("--data.eval_dataset", "null")
     assert (done.code, done.end.status) == (4, "failed") and "needs" in done.end.reason
-    assert "goes on" not in done.end.reason
+
+
+def test_the_last_save_waits_for_space(train: Train, monkeypatch: pytest.MonkeyPatch) -> None:
+    honest, failures = CheckpointStore.save_final, [NotEnoughSpaceError("final needs 9 GiB.")] * 2
+
+    def save_final(store: CheckpointStore, write: WriteFiles, expected_bytes: int) -> Path:
+        if failures:
+            raise failures.pop()
+        return honest(store, write, expected_bytes)
+
+    monkeypatch.setattr(CheckpointStore, "save_final", save_final)
+    monkeypatch.setattr("engine.saver.FINAL_RETRY_SECONDS", 0)
+    done = train("--data.eval_dataset", "null")
+    assert (done.code, done.end.status) == (0, "finished") and done.run.final.is_dir()
+    assert [alert.state for alert in alerts(done, "DISK_FULL")] == ["open", "update", "closed"]
 
 
 @pytest.mark.parametrize(
@@ -307,3 +325,13 @@ def wait_until(condition: Callable[[], bool], seconds: float = 60) -> None:
     while not condition():
         assert time.monotonic() < deadline, "it did not happen in time"
         time.sleep(0.02)
+
+
+def test_a_gpu_that_torch_cannot_use_is_not_passed_over_in_silence(
+    train: Train, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("engine.assemble.visible_card_names", lambda environment: ("NVIDIA A100",))
+    done = train("--train.max_steps", 2)
+    [alert] = alerts(done, "GPU_NOT_USED")
+    assert alert.severity == "warning" and "NVIDIA A100" in alert.meaning
+    assert "warning: Training on the CPU although" in capsys.readouterr().out

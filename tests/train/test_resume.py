@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from engine.cli import main
+from engine.commands import CommandDesk
 from engine.events import End, Resume, Step
 from engine.rundir import RunDir, create_run_dir, read_run_info, this_process, write_run_info
 
@@ -22,12 +23,12 @@ def test_the_next_twenty_losses_equal_the_uninterrupted_ones_bit_for_bit(
     common = ("--train.max_steps", 45, "--train.optimizer", optimizer, "--data.eval_every", 10)
     whole = train(*common)
 
-    def stop_after_25(trainer: object) -> None:
-        if trainer.progress.step == 25:  # type: ignore[attr-defined]
-            trainer.session.stop.request("the test stops here")  # type: ignore[attr-defined]
+    def stop_after_25(desk: CommandDesk) -> None:
+        if desk._trainer.progress.step == 25:
+            desk._session.stop.request("the test stops here")
 
     with monkeypatch.context() as patch:
-        patch.setattr("engine.train.Trainer.obey_commands", stop_after_25)
+        patch.setattr("engine.commands.CommandDesk.obey_all", stop_after_25)
         first = train(*common)
     assert (first.code, first.end.status, first.end.last_step) == (0, "stopped", 25)
     resumed = train(*common, "--train.resume_from", "auto")
