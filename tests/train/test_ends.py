@@ -16,7 +16,6 @@ import pytest
 import torch
 from torch import Tensor
 
-from engine.checkpoint import CheckpointStore
 from engine.checkpoint.store import CheckpointStore, NotEnoughSpaceError, WriteFiles
 from engine.cli import main
 from engine.events import Alert, Checkpoint, End, Phase, Step
