@@ -52,7 +52,7 @@ def _problem_of_place(given: list[str]) -> str | None:
         return "the working directory no longer exists; change to another one"
     for name in names:
         if any("\udc80" <= character <= "\udcff" for character in name):
-            return f"{ascii(name)} is no text in this locale's encoding; set LC_ALL=C.UTF-8"
+            return f"{name!a} is no text in this locale's encoding; set LC_ALL=C.UTF-8"
     return None
 
 
