@@ -15,7 +15,7 @@ from engine.config import Loaded, dump_config
 from engine.errors import UserError
 from engine.events import Alert, End, EventWriter
 from engine.monitor import Sampler
-from engine.rundir import register_run, this_process, write_run_info
+from engine.rundir import register_run, replace_text, this_process, write_run_info
 from engine.session.console import copied_to
 from engine.session.control import ControlInbox
 from engine.session.failures import DISK_FULL, FAILED, INTERRUPTED, Failure, Whereabouts, explain
@@ -77,7 +77,7 @@ def _introduce(session: Session, loaded: Loaded, opened: Opened) -> None:
     info = this_process(run, loaded.name, parent=opened.parent)
     write_run_info(run, info)
     session.phase("loading model")
-    run.config_yaml.write_text(dump_config(loaded.config), encoding="utf-8")
+    replace_text(run.config_yaml, dump_config(loaded.config))
     session.say(f"run {run.id}: {run.path}")
     for note in (*loaded.notes, *([opened.note] if opened.note else [])):
         session.say(f"note: {note}")

@@ -135,14 +135,20 @@ def this_process(run: RunDir, name: str, **details: Any) -> RunInfo:
 
 
 def write_run_info(run: RunDir, info: RunInfo) -> None:
-    """Replace `run.json` in one move, so that a reader sees the old one or the new one."""
-    text = json.dumps(dataclasses.asdict(info), indent=2, ensure_ascii=False, sort_keys=True)
-    temporary = run.run_json.with_suffix(".json.tmp")
+    """Write `run.json`."""
+    replace_text(
+        run.run_json, json.dumps(dataclasses.asdict(info), indent=2, ensure_ascii=False, sort_keys=True) + "\n"
+    )
+
+
+def replace_text(path: Path, text: str) -> None:
+    """Write the file in one move, so that a reader sees the old content or the new one. Raises OSError."""
+    temporary = path.with_name(f"{path.name}.tmp")
     with temporary.open("w", encoding="utf-8") as file:
-        file.write(text + "\n")
+        file.write(text)
         file.flush()
         os.fsync(file.fileno())
-    temporary.replace(run.run_json)
+    temporary.replace(path)
 
 
 def read_run_info(run: RunDir) -> RunInfo | None:

@@ -139,6 +139,7 @@ class Trainer:
         """Leave the gradients of the mean loss over all loss tokens of the step; None when there is no such token.
 
         The divisor is the count of the whole step, so neither the split into micro-batches nor their lengths weigh.
+        Gradients have the type of their weights: those of bfloat16 weights add up over micro-batches in bfloat16.
         """
         loss_tokens = sum(batch.loss_tokens for batch in batches)
         if loss_tokens == 0:
