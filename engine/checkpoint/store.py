@@ -64,6 +64,8 @@ class CheckpointStore:
         link.parent.mkdir(exist_ok=True)
         link.unlink(missing_ok=True)
         link.symlink_to(os.path.relpath(checkpoint, link.parent))
+        if self._run.best.is_dir() and not self._run.best.is_symlink():  # a copy of a run that followed the link
+            shutil.rmtree(self._run.best)
         link.replace(self._run.best)
         _flush(link.parent)
         self.prune()
@@ -158,6 +160,8 @@ def _first_difference(path: Path) -> str | None:
         manifest: dict[str, int] = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return "its manifest is missing"
+    if not isinstance(manifest, dict):
+        return "its manifest is damaged"
     for name, size in manifest.items():
         try:
             found = (path / name).stat().st_size

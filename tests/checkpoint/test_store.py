@@ -169,3 +169,17 @@ def test_a_person_may_name_a_checkpoint_its_link_or_its_run(run: RunDir) -> None
     (run.path / "plain").mkdir()
     with pytest.raises(UserError, match=r"give it as model\.name_or_path"):
         find_checkpoint(run.path / "plain")
+
+
+def test_a_manifest_that_lists_no_files_means_damaged(run: RunDir) -> None:
+    store = CheckpointStore(run, keep=2)
+    first, second = store.save(10, write, 100), store.save(20, write, 100)
+    (second / "trainer_state" / "manifest.json").write_text("[1]")
+    assert store.newest() == first
+
+
+def test_a_copied_run_whose_best_became_a_folder_gets_a_new_link(run: RunDir) -> None:
+    store = CheckpointStore(run, keep=2)
+    shutil.copytree(store.save(10, write, 100), run.best)
+    store.mark_best(store.save(20, write, 100))
+    assert run.best.is_symlink() and run.best.resolve().name == "step-20"
