@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
+
 from engine.rundir import registry_path
 
 
-def save_copy(text: str) -> str:
-    """Write the text beside the registry of runs and say where, as the end of a sentence."""
+def save_copy(text: str, environment: Mapping[str, str]) -> str:
+    """Keep the text, which was sent to the clipboard, beside the registry of runs. Returns what to say about both."""
     path = registry_path().parent / "copied.txt"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
     except OSError as error:
-        return f"; the file could not be written: {error}"
-    return f" and to {path}"
+        kept = f"the file could not be written: {error}"
+    else:
+        kept = f"kept in {_short(path)}"
+    hint = " · tmux needs: set -g set-clipboard on" if environment.get("TMUX") else ""
+    return f"sent to the clipboard, {kept}{hint}"
+
+
+def _short(path: Path) -> str:
+    try:
+        return f"~/{path.relative_to(Path.home())}"
+    except (ValueError, RuntimeError):  # not below the home directory, or there is none
+        return str(path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -270,7 +271,7 @@ class DashboardScreen(Screen[None], inherit_bindings=False):
         chosen = [focused] if isinstance(focused, Drawn) else [one for one in self.drawn if one.display]
         text = "\n".join(text_of(row).rstrip() for drawn in chosen for row in drawn.lines) + "\n"
         self.app.copy_to_clipboard(text)
-        self._say(f"copied to the clipboard{save_copy(text)}")
+        self._say(save_copy(text, os.environ))
 
     def action_next_pane(self) -> None:
         self.focus_next()

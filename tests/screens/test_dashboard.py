@@ -533,9 +533,13 @@ async def test_copying_takes_the_pane_in_focus_to_clipboard_and_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("TMUX", "/tmp/tmux-0/default,1,0")
     async with hosted(tmp_path) as (app, pilot):
         await app.deliver(pilot, training())
         await pilot.press("c")
+        assert "kept in ~/state/pgs-tui/copied.txt" in app.texts["keys"]
+        assert "set-clipboard on" in app.texts["keys"], "tmux swallows it otherwise"
         copied = (tmp_path / "state" / "pgs-tui" / "copied.txt").read_text()
         assert app.clipboard == copied
         assert "step 1 240/6 000" in copied and "the log says hello" in copied
