@@ -13,6 +13,7 @@ import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from engine.errors import UserError
 from engine.rundir import RunDir
@@ -157,7 +158,7 @@ def is_complete(path: Path) -> bool:
 
 def _first_difference(path: Path) -> str | None:
     try:
-        manifest: dict[str, int] = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
+        manifest: Any = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return "its manifest is missing"
     if not isinstance(manifest, dict):
