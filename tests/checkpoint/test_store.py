@@ -121,6 +121,7 @@ def test_a_checkpoint_that_was_only_moved_aside_comes_back(run: RunDir) -> None:
 def test_a_full_disk_is_told_from_errors_that_hide_it(
     run: RunDir, expected_bytes: int, room: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    free = [2**41, 2**30]
     monkeypatch.setattr(shutil, "disk_usage", lambda path: Usage(2**42, 0, free.pop(0)))
     monkeypatch.setattr("engine.checkpoint.store._takes_a_file", lambda folder: room)
 
@@ -128,7 +129,6 @@ def test_a_full_disk_is_told_from_errors_that_hide_it(
         (folder / "optimizer.pt").write_bytes(b"w" * 50)
         raise RuntimeError("[enforce fail at inline_container.cc] . unexpected pos 704 vs 598")
 
-    free = [2**41, 2**30]
     with pytest.raises(NotEnoughSpaceError):
         CheckpointStore(run, keep=1).save(1, hidden, expected_bytes)
     assert steps(run) == []
