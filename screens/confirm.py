@@ -27,7 +27,10 @@ class Answer:
 
 
 class Confirm(ModalScreen[str], inherit_bindings=False):
-    """Enter takes the marked answer, at first the first one; Esc takes the last one, which must be the harmless one."""
+    """Enter takes the marked answer, at first the first one; Esc takes the last one, which must be the harmless one.
+
+    Ctrl-C takes the answer `interrupt`, else the harmless one too.
+    """
 
     CSS_PATH = "modal.tcss"
     AUTO_FOCUS = ""
@@ -36,12 +39,15 @@ class Confirm(ModalScreen[str], inherit_bindings=False):
         ("down,j,right,l,tab", "move(1)", "next answer"),
         ("enter", "take", "take this answer"),
         ("escape,q", "out", "close"),
-        ("ctrl+c", "first", "take the first answer"),
+        ("ctrl+c", "interrupt", "leave, or close"),
     ]
 
-    def __init__(self, title: str, question: str, answers: Sequence[Answer], glyphs: GlyphName) -> None:
+    def __init__(
+        self, title: str, question: str, answers: Sequence[Answer], glyphs: GlyphName, interrupt: str | None = None
+    ) -> None:
         super().__init__()
         self.answers = tuple(answers)
+        self._interrupt = interrupt or self.answers[-1].value
         self._box = _Box(title, question, self.answers)
         self._box.glyphs = glyphs
 
@@ -54,8 +60,8 @@ class Confirm(ModalScreen[str], inherit_bindings=False):
     def action_take(self) -> None:
         self.dismiss(self.answers[self._box.marked].value)
 
-    def action_first(self) -> None:
-        self.dismiss(self.answers[0].value)
+    def action_interrupt(self) -> None:
+        self.dismiss(self._interrupt)
 
     def action_out(self) -> None:
         self.dismiss(self.answers[-1].value)

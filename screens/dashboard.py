@@ -342,7 +342,8 @@ class DashboardScreen(Screen[None], inherit_bindings=False):
                 actions[answer]()
 
         offered = [Answer(value, text) for value, text in answers]
-        self.app.push_screen(Confirm("sure?", question, offered, self.key_bar.glyphs), take)
+        interrupt = "leave" if "leave" in dict(answers) else None  # Ctrl-C twice leaves
+        self.app.push_screen(Confirm("sure?", question, offered, self.key_bar.glyphs, interrupt), take)
 
     def _stop(self) -> None:
         assert self.live is not None, "asked to stop a run that is not there"

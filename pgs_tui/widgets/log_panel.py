@@ -42,7 +42,7 @@ class LogPanel(Panel):
         return line(("log", "title"))
 
     def value(self) -> Line:
-        return line((f"{self._up} lines up · End: newest", "dim")) if self._up else ()
+        return line((f"{self._up} up · End: newest", "dim")) if self._up else ()
 
     def brief(self, width: int) -> Line:
         newest = self.last(1)

@@ -392,7 +392,7 @@ async def test_the_log_scrolls_and_comes_back(tmp_path: Path) -> None:
         await app.deliver(pilot, Update(log=tuple(f"line {number}" for number in range(100)), life="live"))
         assert "line 99" in app.texts["log"]
         await pilot.press("up", "k")
-        assert "2 lines up" in app.texts["log"]
+        assert "2 up" in app.texts["log"]
         assert "line 99" not in app.texts["log"]
         await app.deliver(pilot, Update(log=("newcomer",), life="live"))
         assert "newcomer" not in app.texts["log"], "a view that was scrolled up stays where it is"
@@ -417,6 +417,14 @@ async def test_x_asks_and_then_sends_stop(tmp_path: Path) -> None:
         ack = Ack(id=record["id"], ok=True, message="stopping after this step")
         await app.deliver(pilot, Update(events=stamped(ack), life="live"))
         assert "stop: stopping after this step" in app.texts["keys"]
+
+
+async def test_ctrl_c_never_stops_the_run(tmp_path: Path) -> None:
+    async with hosted(tmp_path) as (app, pilot):
+        await app.deliver(pilot, training())
+        await pilot.press("x", "ctrl+c")
+        assert app.screen is app.dashboard
+        assert not (tmp_path / "control.jsonl").exists()
 
 
 async def test_a_command_without_an_answer_is_spoken_of_until_the_run_is_over(tmp_path: Path) -> None:
