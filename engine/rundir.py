@@ -310,13 +310,24 @@ def is_run_dir(path: Path) -> bool:
 
 
 def unfinished_runs(output_dir: Path, name: str) -> list[RunDir]:
-    """The runs of this config's name in `output_dir` that did not finish, newest first."""
+    """The runs of this config's name in `output_dir` that did not finish, the one to go on with first.
+
+    That is one that still goes on, else the newest that has a checkpoint, else the newest.
+    """
     if not output_dir.is_dir():
         return []
-    found: list[tuple[float, RunDir]] = []
+    found: list[tuple[tuple[bool, bool, float], RunDir]] = []
     for path in output_dir.iterdir():
         run = RunDir(path.absolute())
         info = read_run_info(run) if path.is_dir() else None
-        if info is not None and info.name == name and liveness(run) != "finished":
-            found.append((info.started, run))
+        if info is None or info.name != name:
+            continue
+        state = liveness(run)
+        if state != "finished":
+            found.append(((state == "live", has_checkpoint(run), info.started), run))
     return [run for _, run in sorted(found, key=lambda pair: pair[0], reverse=True)]
+
+
+def has_checkpoint(run: RunDir) -> bool:
+    """True when a checkpoint stands under its final name; whether it is whole, its manifest tells."""
+    return run.checkpoints.is_dir() and any(run.checkpoints.glob("step-*"))

@@ -25,6 +25,7 @@ State = dict[str, Any]
 
 
 SAVE_FAILED = "SAVE_FAILED"
+BEST_NOT_MARKED = "BEST_NOT_MARKED"
 LATER = "The run goes on and tries again at the next save."
 FINAL_WAIT_SECONDS = 600
 FINAL_RETRY_SECONDS = 5
@@ -68,15 +69,14 @@ class Saver:
             reason = f"The checkpoint of step {step} could not be written: {error}. {LATER}"
             self._tell_of_failure(step, SAVE_FAILED, reason)
             return False
-        except NotFiniteWeightsError as error:
-            self.session.say(str(error))
+        except NotFiniteWeightsError:
             return False
         return True
 
     def save_best(self, step: int, state: State) -> None:
         """Save this step and let `checkpoints/best` point to it."""
         if self.save(step, state, kind="best"):
-            self.store.mark_best(self.session.run.checkpoints / f"step-{step}")
+            self._mark_best(step, self.session.run.checkpoints / f"step-{step}")
 
     def save_final(self, step: int, state: State, is_best: bool) -> Path:
         """Save `final`; on a full disk wait for space, since hours of training would be lost.
@@ -98,8 +98,16 @@ class Saver:
             else:
                 break
         if is_best:
-            self.store.mark_best(path)
+            self._mark_best(step, path)
         return path
+
+    def _mark_best(self, step: int, path: Path) -> None:
+        """Without links on the file system, or space for one, the run goes on without the mark."""
+        try:
+            self.store.mark_best(path)
+        except (OSError, RuntimeError) as error:
+            meaning = f"checkpoints/best could not be set to {path.name}, the best so far: {error}."
+            self._tell_of_failure(step, BEST_NOT_MARKED, meaning)
 
     def _wait_for_another_try(self) -> None:
         until = time.monotonic() + FINAL_RETRY_SECONDS
@@ -144,7 +152,7 @@ class Saver:
                 f"The weights of step {step} are not saved: {name} holds NaN or infinity; earlier checkpoints are "
                 f"untouched, the last good one is {self.session.where.last_checkpoint or 'none'}."
             )
-            self.session.emit(_critical("weights-not-finite", NotFiniteWeightsError.code, step, reason))
+            self._tell_of_failure(step, NotFiniteWeightsError.code, reason)
             raise NotFiniteWeightsError(reason, has_alert=True)
 
     def _tell_of_failure(self, step: int, code: str, meaning: str) -> None:

@@ -238,6 +238,7 @@ class Trainer:
             "progress": asdict(self.progress),
             "sampler": self.sampler.state_dict(),
             "health": self.health.state_dict(),
+            "model": self.config.model.name_or_path,
         }
 
     def load_state(self, state: dict[str, Any]) -> None:
@@ -245,6 +246,11 @@ class Trainer:
         self.progress = Progress(**state["progress"])
         self.sampler.load_state_dict(state["sampler"])
         self.health.load_state_dict(state["health"])
+        if state["model"] != self.config.model.name_or_path:
+            self.session.say(
+                f"note: the checkpoint was trained from {state['model']}; tokenizer and chat template are those of "
+                f"{self.config.model.name_or_path} now"
+            )
 
     def go_on_training(self) -> None:
         """Evaluation, saving and pauses are no part of a step's time and memory."""
@@ -265,7 +271,12 @@ class Trainer:
         if not self.is_due(self.config.data.eval_every):
             self.evaluate()
         path = self.saver.save_final(step, self.state(), is_best=self.progress.best_step == step)
-        reason = f"all {step} steps are done; the model is in {path}"
+        done = (
+            f"all {step} steps are done"
+            if self.is_warm
+            else f"no step was left: step {step} of {self.total_steps} is done"
+        )
+        reason = f"{done}; the model is in {path}"
         return End(status="finished", reason=reason, exit_code=0, last_step=step)
 
     def stop(self) -> End:

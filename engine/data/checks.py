@@ -77,8 +77,9 @@ def _changed_texts(rendered: Rendered) -> Iterator[RowFlag]:
             continue
         printed = [piece for piece in pieces if piece.turn == number]
         if not printed:
-            severity = Severity.WARNING if turn.is_answer else Severity.INFO
-            yield _flag(conversation, "TURN_NOT_RENDERED", severity, "the template leaves this turn out", number)
+            yield _flag(
+                conversation, "TURN_NOT_RENDERED", Severity.WARNING, "the template leaves this turn out", number
+            )
             continue
         reasoning = _dropped_reasoning(turn, printed)
         if reasoning:

@@ -33,7 +33,10 @@ class Opened:
 
 def open_run(config: Config, name: str, run_dir: Path | None) -> Opened:
     """Make or find the directory. Raises UserError when it cannot be used, or what to resume from is not there."""
-    output_dir = Path(config.train.output_dir).expanduser()
+    try:
+        output_dir = Path(config.train.output_dir).expanduser()
+    except RuntimeError as error:
+        raise UserError(f"train.output_dir: {config.train.output_dir}: there is no such user's home folder.") from error
     try:
         if config.train.resume_from == AUTO:
             return _continue_newest(output_dir, name, config, run_dir)

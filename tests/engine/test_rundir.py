@@ -149,7 +149,18 @@ def test_the_registry_forgives_broken_lines_and_forgets_deleted_runs(tmp_path: P
     assert [found.id for found in list_runs()] == [run.id]
 
 
-def test_unfinished_runs_of_a_name_come_newest_first(tmp_path: Path) -> None:
+def test_the_unfinished_run_to_go_on_with_comes_first(tmp_path: Path) -> None:
+    older, empty = (started(tmp_path, "a") for _ in range(2))
+    for run in (older, empty):
+        end(run, "stopped")
+    assert [run.id for run in unfinished_runs(tmp_path, "a")] == [empty.id, older.id]
+    (older.checkpoints / "step-5").mkdir(parents=True)
+    assert [run.id for run in unfinished_runs(tmp_path, "a")] == [older.id, empty.id]
+    live = started(tmp_path, "a")
+    assert [run.id for run in unfinished_runs(tmp_path, "a")] == [live.id, older.id, empty.id]
+
+
+def test_finished_runs_and_those_of_other_names_are_left_out(tmp_path: Path) -> None:
     older, done, newer = (started(tmp_path, "a") for _ in range(3))
     started(tmp_path, "b")
     end(older, "stopped")
