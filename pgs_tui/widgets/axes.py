@@ -126,10 +126,11 @@ def _value_ticks(limits: Limits, rows: int) -> tuple[list[float], list[str]]:
 
 
 def _linear_ticks(limits: Limits, rows: int) -> list[float]:
-    span = limits.high - limits.low
-    step = nice_step(span / max(min(rows // 2, 4), 1))
+    """At least two rows apart, or the distances would look uneven; the limits where that leaves less than two."""
+    step = nice_step((limits.high - limits.low) / max(min((rows - 1) // 2, 4), 1))
     first, last = ceil(limits.low / step - 1e-9), floor(limits.high / step + 1e-9)
-    return [count * step for count in range(first, last + 1)] or [limits.low, limits.high]
+    ticks = [count * step for count in range(first, last + 1)]
+    return ticks if len(ticks) > 1 else [limits.low, limits.high]
 
 
 def _log_ticks(limits: Limits, rows: int) -> list[float]:

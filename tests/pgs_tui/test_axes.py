@@ -62,3 +62,14 @@ def test_places_on_a_log_axis() -> None:
     assert limits.place(1.0) == pytest.approx(0.5)
     assert limits.place(0.0) < 0
     assert not math.isnan(limits.place(-5.0))
+
+
+@pytest.mark.parametrize("height", range(5, 16))
+@pytest.mark.parametrize("limits", [Limits(0.0, 15.0), Limits(0.2, 0.8), Limits(0.0, 4.0), Limits(1.67, 11.2)])
+def test_a_scale_has_two_labels_and_even_distances(height: int, limits: Limits) -> None:
+    rows = scaffold(60, height, 1, 100, limits)[:-1]
+    places = [place for place, row in enumerate(rows) if row[:GUTTER].strip()]
+    distances = [later - earlier for earlier, later in pairwise(places)]
+    assert distances
+    assert min(distances) > 1
+    assert max(distances) - min(distances) <= 1
