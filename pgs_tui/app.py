@@ -78,6 +78,7 @@ class PgsApp(App[Goodbye], inherit_bindings=False):
         self._goal = goal
         self._look = look
         self._start_engine = start
+        self._launching = False
         self.dashboard = DashboardScreen(goal.name, look, goal.first_words)
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
@@ -146,6 +147,7 @@ class PgsApp(App[Goodbye], inherit_bindings=False):
         self.push_screen(Confirm("already running", question, answers, self._look.glyphs), take)
 
     def _launch(self, checked: Checked) -> None:
+        self._launching = True
         self.dashboard.announce("starting the engine")
         self.run_worker(lambda: self._start(checked), thread=True, group="opening")
 
@@ -168,4 +170,9 @@ class PgsApp(App[Goodbye], inherit_bindings=False):
         self.exit(Goodbye(message.exit_code, refused=message.why))
 
     def on_dashboard_screen_leaving(self, message: DashboardScreen.Leaving) -> None:
-        self.exit(Goodbye(message.exit_code, message.farewell))
+        farewell = message.farewell
+        if self._launching and self.dashboard.live is None:
+            from pgs_tui.invocation import own_command
+
+            farewell = f"the run is being started. Open it with: {own_command()} attach"
+        self.exit(Goodbye(message.exit_code, farewell))
