@@ -2,6 +2,8 @@
 
 - Only jumps upwards count, against a robust baseline of the last usual values; outliers never enter it.
 - A step that is not finite is skipped from the first step on, whether or not spikes are judged.
+- A gradient norm that is far out over three batches in a row, with a usual loss, belongs to the place where the weights
+  stand: none of these steps moved them. The third is taken (clipping limits it), since skipping would only stay there.
 - Outliers that stay on one new level (harder data, say) are accepted as usual after ten in a row, and training goes on.
   Outliers that climb or jump about, and numbers that are not finite, are never accepted: then every step is skipped
   until `train.max_skipped_in_a_row` ends the run.
@@ -21,6 +23,10 @@ RELATIVE_FLOORS: dict[Metric, float] = {"loss": 0.05, "grad_norm": 0.25}
 """Smallest spread as a share of the level. Clipping tames a gradient of twice the usual size, so its floor is high."""
 ABSOLUTE_FLOORS: dict[Metric, float] = {"loss": 0.01, "grad_norm": 0.01}
 """Smallest spread at all: near zero a factor of three is a wobble."""
+
+
+STEEP_PLACE_AFTER = 3
+"""Batches in a row with a usual loss and a gradient norm far out that make the weights its cause, not the data."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +57,13 @@ class SpikeDetector:
         self._baselines = {
             metric: Baseline(RELATIVE_FLOORS[metric], ABSOLUTE_FLOORS[metric]) for metric in RELATIVE_FLOORS
         }
+        self._steep_in_a_row = 0
 
     def check(self, step: int, loss: float | None, grad_norm: float | None) -> Verdict:
         """Judge a step, and take its values into the baseline if they are usual. None is a value not measured."""
         non_finite = find_non_finite(loss, grad_norm)
         if non_finite is not None:
+            self._steep_in_a_row = 0
             usual = self._baselines[non_finite.metric].usual()
             for baseline in self._baselines.values():
                 baseline.forget_outliers()
@@ -69,12 +77,15 @@ class SpikeDetector:
         usuals = {metric: self._baselines[metric].usual() for metric in measured}
         outliers = [metric for metric in measured if self._is_outlier(measured[metric], usuals[metric])]
         if not outliers:
+            self._steep_in_a_row = 0
             self._feed(measured)
             return _verdict(None, "loss", loss, usuals.get("loss"))
 
         cause = outliers[0]
         shifted = self._note_outliers(measured, outliers)
-        verdict = _verdict(None if shifted else cause, cause, measured[cause], usuals[cause], shifted=shifted)
+        leaves_steep_place = self._leaves_steep_place(outliers, usuals.get("loss"))
+        reason = None if shifted or leaves_steep_place else cause
+        verdict = _verdict(reason, cause, measured[cause], usuals[cause], shifted=shifted)
         if shifted:
             for metric in outliers:
                 self._baselines[metric].accept_shift()
@@ -83,11 +94,22 @@ class SpikeDetector:
 
     def state_dict(self) -> dict[str, Any]:
         """Return the baselines as plain lists of numbers; JSON keeps them exactly."""
-        return {metric: baseline.state_dict() for metric, baseline in self._baselines.items()}
+        baselines = {metric: baseline.state_dict() for metric, baseline in self._baselines.items()}
+        return {**baselines, "steep_in_a_row": self._steep_in_a_row}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         for metric, baseline in self._baselines.items():
             baseline.load_state_dict(state[metric])
+        self._steep_in_a_row = int(state["steep_in_a_row"])
+
+    def _leaves_steep_place(self, outliers: list[Metric], usual_loss: Usual | None) -> bool:
+        """Whether so many batches in a row were steep alone that this step must move the weights."""
+        is_steep = outliers == ["grad_norm"] and usual_loss is not None
+        self._steep_in_a_row = self._steep_in_a_row + 1 if is_steep else 0
+        if self._steep_in_a_row < STEEP_PLACE_AFTER:
+            return False
+        self._steep_in_a_row = 0
+        return True
 
     def _is_outlier(self, value: float, usual: Usual | None) -> bool:
         return self._judge_spikes and usual is not None and usual.z(value) > self._z_threshold

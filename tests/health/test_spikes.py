@@ -204,3 +204,25 @@ def test_the_young_baseline_is_quick_but_not_hasty() -> None:
         assert detector.check(step, 2.0 if step > 2 else 30.0, 1.0).z is None
     assert not detector.check(21, 2.5, 1.0).skip
     assert detector.check(22, 6.0, 1.0).skip
+
+
+def test_a_steep_place_of_the_weights_is_left_again_and_not_skipped_for_ever() -> None:
+    """Recorded from the quickstart: one update overshot, and every batch after it was steep until the weights moved."""
+    detector = SpikeDetector(10.0)
+    losses = [4.2 + 0.15 * wobble(i) for i in range(1, 200)]
+    norms = [1.44 + 0.06 * wobble(i) for i in range(1, 150)] + [9.52, 5.86, 12.05] + [1.34, 1.44, 1.42]
+    skips = [
+        step
+        for step, (loss, norm) in enumerate(zip(losses, norms, strict=False), 1)
+        if detector.check(step, loss, norm).skip
+    ]
+    assert skips == [150, 151]
+
+
+def test_one_steep_batch_is_skipped_and_so_is_one_whose_loss_is_far_out_too() -> None:
+    detector = SpikeDetector(6.0)
+    for step in range(1, 100):
+        detector.check(step, 2.0 + 0.02 * wobble(step), 1.0 + 0.05 * wobble(step))
+    assert detector.check(100, 2.0, 30.0).skip
+    assert not detector.check(101, 2.0, 1.0).skip
+    assert all(detector.check(step, 9.0, 30.0 * step).skip for step in range(102, 120))
