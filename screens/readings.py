@@ -107,7 +107,7 @@ def loss(history: History, alpha: float | None) -> ChartView:
     points = tuple((event.step, event.loss) for event in evals)
     role: Role = "value" if history.series["loss"].last is not None else "dim"
     return ChartView(
-        curves=_curves(history, "loss", alpha, points, _flags(history)),
+        curves=_curves(history, "loss", alpha, points, _flags(history, on_gradient=False)),
         value=value(history.series["loss"].last),
         value_role=role,
         note=f"raw · ema {alpha}" if alpha else "raw",
@@ -120,7 +120,7 @@ def grad_norm(history: History, alpha: float | None) -> ChartView:
     recent = sorted(history.recent_values("grad_norm"))
     usual = f"p50 {value(_rank(recent, 0.5), 3)} · p99 {value(_rank(recent, 0.99), 3)}" if recent else ""
     return ChartView(
-        curves=_curves(history, "grad_norm", alpha),
+        curves=_curves(history, "grad_norm", alpha, flags=_flags(history, on_gradient=True)),
         value=value(history.series["grad_norm"].last, 3),
         summary=(usual,),
     )
@@ -174,11 +174,12 @@ def _curves(
     return reduced
 
 
-def _flags(history: History) -> tuple[Flag, ...]:
+def _flags(history: History, on_gradient: bool) -> tuple[Flag, ...]:
+    """The incidents of the gradient norm, or all the others, at their steps."""
     return tuple(
         Flag(one.step, f"{plain(one.title)} {one.step}", SIGNS.get(one.severity, SIGNS["warning"])[1])
         for one in history.incidents.all()
-        if one.step is not None
+        if one.step is not None and (one.metric == "grad_norm") == on_gradient
     )
 
 

@@ -187,7 +187,10 @@ class Advice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alert:
-    """An incident. The same `id` opens, updates and closes; `count` is the number of steps it has touched."""
+    """An incident. The same `id` opens, updates and closes; `count` is the number of steps it has touched.
+
+    `metric` is the field of a step that `value` and `baseline` belong to ("loss", "grad_norm"), where they do.
+    """
 
     kind: ClassVar[str] = "alert"
     id: str
@@ -196,6 +199,7 @@ class Alert:
     severity: Severity
     meaning: str
     step: int | None = None
+    metric: str | None = None
     value: float | None = None
     baseline: float | None = None
     count: int = 1

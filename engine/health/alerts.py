@@ -19,6 +19,7 @@ class _Incident:
     value: float | None
     baseline: float | None
     rows: tuple[int, ...]
+    measured: str | None = None
 
 
 class IncidentLog:
@@ -36,18 +37,22 @@ class IncidentLog:
         value: float | None = None,
         baseline: float | None = None,
         rows: tuple[int, ...] = (),
+        measured: str | None = None,
         **details: str,
     ) -> Alert:
-        """Say that `code` holds at this step: opens the incident, or updates it. Details fill in the meaning."""
+        """Say that `code` holds at this step: opens the incident, or updates it. Details fill in the meaning.
+
+        `measured` names the field of a step that value and baseline belong to.
+        """
         meaning = SYMPTOMS[code].meaning.format(
             **({"value": show(value), "baseline": show(baseline)} | details),
         )
         known = self._open.get(code)
         if known is None:
-            self._open[code] = incident = _Incident(step, step, 1, meaning, value, baseline, rows)
+            self._open[code] = incident = _Incident(step, step, 1, meaning, value, baseline, rows, measured)
             return self._alert(code, incident, "open")
         known.last_step, known.count = step, known.count + 1
-        known.meaning, known.value, known.rows = meaning, value, rows
+        known.meaning, known.value, known.rows, known.measured = meaning, value, rows, measured
         return self._alert(code, known, "update")
 
     def clear(self, code: str) -> Alert | None:
@@ -79,6 +84,7 @@ class IncidentLog:
                 value=_from_text(saved["value"]),
                 baseline=_from_text(saved["baseline"]),
                 rows=tuple(saved["rows"]),
+                measured=saved["measured"],
             )
             for code, saved in state.items()
         }
@@ -91,6 +97,7 @@ class IncidentLog:
             severity=SYMPTOMS[code].severity_after(incident.count),
             meaning=incident.meaning,
             step=incident.last_step,
+            metric=incident.measured,
             value=incident.value,
             baseline=incident.baseline,
             count=incident.count,

@@ -94,7 +94,7 @@ class SpikeDetector:
 
     def state_dict(self) -> dict[str, Any]:
         """Return the baselines as plain lists of numbers; JSON keeps them exactly."""
-        baselines = {metric: baseline.state_dict() for metric, baseline in self._baselines.items()}
+        baselines: dict[str, Any] = {str(metric): baseline.state_dict() for metric, baseline in self._baselines.items()}
         return {**baselines, "steep_in_a_row": self._steep_in_a_row}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:

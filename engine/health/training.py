@@ -104,6 +104,7 @@ class TrainingHealth:
                     value=verdict.value,
                     baseline=verdict.baseline,
                     rows=rows,
+                    measured=verdict.metric,
                     metric=METRIC_NAMES[verdict.metric],
                     spread=show(verdict.spread),
                     where=f" of {non_finite_parameter}" if non_finite_parameter else "",
@@ -115,7 +116,16 @@ class TrainingHealth:
         if not verdict.shifted:
             return self._clear("LEVEL_SHIFT")
         name = METRIC_NAMES[verdict.metric]
-        return [self._incidents.touch("LEVEL_SHIFT", step, value=verdict.value, baseline=verdict.baseline, metric=name)]
+        return [
+            self._incidents.touch(
+                "LEVEL_SHIFT",
+                step,
+                value=verdict.value,
+                baseline=verdict.baseline,
+                measured=verdict.metric,
+                metric=name,
+            )
+        ]
 
     def _judge_spike_share(self, step: int, verdict: Verdict) -> list[Alert]:
         self._recent_spikes.append(verdict.skip and verdict.reason != "not finite")
@@ -133,7 +143,11 @@ class TrainingHealth:
             return self._clear("GRAD_NORM_CLIMB")
         if not climb.is_new_high:
             return []
-        return [self._incidents.touch("GRAD_NORM_CLIMB", step, value=climb.highest, baseline=climb.start)]
+        return [
+            self._incidents.touch(
+                "GRAD_NORM_CLIMB", step, value=climb.highest, baseline=climb.start, measured="grad_norm"
+            )
+        ]
 
     def _judge_flat(self, step: int, loss: float, grad_norm: float | None, learning_rate: float) -> list[Alert]:
         flat = self._flat.check(step, loss)
@@ -146,6 +160,7 @@ class TrainingHealth:
                 "FLAT",
                 step,
                 value=flat.level,
+                measured="loss",
                 slope=f"{flat.slope:+.1e}",
                 steps=str(flat.losses),
                 learning_rate=show(learning_rate),

@@ -20,6 +20,7 @@ class Incident:
     meaning: str
     open: bool
     step: int | None = None
+    metric: str | None = None
     value: float | None = None
     baseline: float | None = None
     count: int = 1
@@ -55,6 +56,7 @@ class Incidents:
             meaning=alert.meaning or (known.meaning if known else ""),
             open=alert.state != "closed",
             step=alert.step if known is None or known.step is None else known.step,
+            metric=alert.metric or (known.metric if known else None),
             value=alert.value if alert.value is not None or known is None else known.value,
             baseline=alert.baseline if alert.baseline is not None or known is None else known.baseline,
             count=alert.count,

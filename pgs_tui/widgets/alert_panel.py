@@ -30,6 +30,9 @@ SIGNS: dict[str, tuple[str, Role]] = {
 """A sign and a role for each severity, so that no state is told by colour alone."""
 
 
+METRICS = {"loss": "loss ", "grad_norm": "grad norm "}
+
+
 class AlertPanel(Panel):
     """`select` walks the incidents and `close` ends the walk; without a selection the newest is explained.
 
@@ -145,4 +148,4 @@ def _measured(one: Incident) -> Line:
     if one.value is None:
         return ()
     usually = f", usually {value(one.baseline)}" if one.baseline is not None else ""
-    return line((f"{value(one.value)}{usually}", "text"))
+    return line((f"{METRICS.get(one.metric or '', '')}{value(one.value)}{usually}", "text"))
