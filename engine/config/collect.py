@@ -5,12 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from engine.config.errors import Place, Problem
+from engine.config.errors import Note, Place, Problem
 from engine.config.kinds import kinds
 from engine.config.nearest import nearest_key
 from engine.config.nodes import Entry, Mapping, Node, Sequence, is_null
 from engine.config.overrides import Overrides
 from engine.config.schema import SECTIONS
+
+ALTERNATIVES = {
+    "train.warmup_steps": "train.warmup_ratio",
+    "train.warmup_ratio": "train.warmup_steps",
+    "data.eval_dataset": "data.eval_split",
+    "data.eval_split": "data.eval_dataset",
+}
+"""Two keys for one thing. Both in one place are refused; a flag for one replaces the other of the file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +36,7 @@ class Collected:
     values: dict[str, Written] = field(default_factory=dict)
     sections: dict[str, Place] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
 
     def place_of(self, key: str) -> Place | None:
         """Where the key's value stands, or else its section."""
@@ -42,9 +51,20 @@ def collect(root: Mapping, overrides: Overrides, folder: Path) -> Collected:
     for entry in root.entries:
         _collect_section(entry, folder, collected)
     for key, node in overrides.values.items():
+        _give_way(key, node, overrides, collected)
         collected.values.pop(key, None)
         collected.values[key] = Written(node, Path.cwd())
     return collected
+
+
+def _give_way(key: str, node: Node, overrides: Overrides, collected: Collected) -> None:
+    """Take out what the file says in the other way of saying what this flag says."""
+    other = ALTERNATIVES.get(key)
+    if other is None or other in overrides.values or other not in collected.values or is_null(node):
+        return
+    replaced = collected.values.pop(other)
+    if not is_null(replaced.node):
+        collected.notes.append(Note(other, f"gives way to the flag --{key}", replaced.node.place))
 
 
 def _collect_section(entry: Entry, folder: Path, collected: Collected) -> None:

@@ -54,7 +54,7 @@ def load_config(path: str | Path, overrides: Sequence[str] = (), *, check_files:
         problems = [problem.at(problem.place or _place_of(problem.key, collected, path)) for problem in problems]
         raise ConfigError(in_order_of_writing(problems))
     notes = [note.at(_place_of(note.key, collected, path)) for note in notes]
-    notes += [*values.notes, *flags.notes]
+    notes += [*collected.notes, *values.notes, *flags.notes]
     return Loaded(config, tuple(str(note) for note in in_order_of_writing(notes)), path.absolute(), config_name(path))
 
 

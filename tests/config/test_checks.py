@@ -33,13 +33,6 @@ def test_warmup_steps_alone_leave_no_ratio(load: Load) -> None:
     assert (train.warmup_ratio, train.warmup_steps) == (None, 20)
 
 
-def test_a_flag_beside_the_other_warmup_key_of_the_file_is_refused(load: Load) -> None:
-    with pytest.raises(ConfigError, match="are both given"):
-        load("warmup_ratio: 0.1", "--train.warmup_steps", "20")
-    config = load("warmup_ratio: 0.1", "--train.warmup_steps=20", "--train.warmup_ratio=null").config
-    assert config.train.warmup_steps == 20
-
-
 @pytest.mark.parametrize("optimizer", ["lion", "lion8bit"])
 def test_lion_with_a_rate_for_adamw_is_remarked_on(load: Load, optimizer: str) -> None:
     (note,) = load(f"optimizer: {optimizer}\nlearning_rate: 2.0e-4").notes

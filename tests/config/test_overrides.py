@@ -97,3 +97,19 @@ def test_a_path_in_a_flag_is_relative_to_the_working_directory(folder: Path) -> 
 def test_a_section_is_no_key(load: Load) -> None:
     with pytest.raises(ConfigError, match=r"--train: this is a section[^?]*--train\.key value"):
         load("", "--train", "{seed: 1}")
+
+
+@pytest.mark.parametrize(
+    ("written", "flag"), [("warmup_ratio: 0.1", "warmup_steps"), ("warmup_steps: 4", "warmup_ratio")]
+)
+def test_a_flag_replaces_the_other_way_of_saying_it_in_the_file(load: Load, written: str, flag: str) -> None:
+    loaded = load(written, f"--train.{flag}", "1")
+    other = written.partition(":")[0]
+    assert getattr(loaded.config.train, other) is None and getattr(loaded.config.train, flag) == 1
+    [note] = loaded.notes
+    assert f"train.{other}" in note and f"gives way to the flag --train.{flag}" in note
+
+
+def test_both_ways_as_flags_are_refused(load: Load) -> None:
+    with pytest.raises(ConfigError, match="are both given"):
+        load("", "--train.warmup_steps", "1", "--train.warmup_ratio", "0.1")
