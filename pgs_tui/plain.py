@@ -27,15 +27,19 @@ def watch(run: RunDir, out: TextIO, wait: Callable[[float], None] = time.sleep) 
     """Print the log's lines as they come, until the run ends. Returns the run's exit code, 1 when it was killed."""
     follower = Follower.of(run)
     end: End | None = None
+    last_text = ""
     while True:
         life = ""
         for update in follower.poll():
             for text in update.log:
-                print(plain(text), file=out, flush=True)
+                print(last_text := plain(text), file=out, flush=True)
             end = next((one.event for one in reversed(update.events) if isinstance(one.event, End)), end)
             life = update.life
         if end is not None:
-            print(plain(f"{end.status} at step {end.last_step}: {end.reason}"), file=out, flush=True)
+            if (
+                not end.reason or plain(end.reason) not in last_text
+            ):  # the engine's own last line, where the log has it already
+                print(plain(f"{end.status} at step {end.last_step}: {end.reason}"), file=out, flush=True)
             return end.exit_code
         if life == "gone":
             print("killed: the engine vanished without a last event", file=out, flush=True)

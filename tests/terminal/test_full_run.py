@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -102,3 +103,15 @@ def _on_border(shown: str, title: str) -> str:
     found = re.search(r"([^─]+)[─ ]*$", border)
     assert found is not None, border
     return found.group(1).strip()
+
+
+def test_a_pipe_is_told_the_end_once(config: Path, tmp_path: Path) -> None:
+    variables = environment(tmp_path, OMP_NUM_THREADS="1")
+    train = subprocess.run(
+        program(str(config)), env=variables, stdin=subprocess.DEVNULL, capture_output=True, check=True
+    )
+    again = subprocess.run(program("attach"), env=variables, stdin=subprocess.DEVNULL, capture_output=True, check=True)
+    for done in (train, again):
+        lines = done.stdout.decode().splitlines()
+        assert lines[-1].startswith(f"finished: all {STEPS} steps are done")
+        assert sum("finished" in line for line in lines) == 1
