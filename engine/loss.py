@@ -19,8 +19,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-IGNORED_LABEL = -100
-"""A token with this label has no loss, as in `torch.nn.functional.cross_entropy`."""
+from engine.labels import IGNORED_LABEL
 
 
 def chunked_cross_entropy(

@@ -9,7 +9,7 @@ from typing import Any
 from engine.data.batches import Batch
 from engine.events import Step
 from engine.events.codec import to_strict_json
-from engine.loss import IGNORED_LABEL
+from engine.labels import IGNORED_LABEL
 from engine.model.head import LossHead
 from engine.session.session import Session
 

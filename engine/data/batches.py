@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from engine.data.render import IGNORED
 from engine.data.samples import Sample
+from engine.labels import IGNORED_LABEL
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ def collate(samples: Sequence[Sample], pad_id: int) -> Batch:
     def padded(rows: list[list[int]], filler: int) -> Tensor:
         return torch.tensor([row + [filler] * (longest - len(row)) for row in rows], dtype=torch.int64)
 
-    labels = padded([[IGNORED, *sample.labels[1:]] for sample in samples], IGNORED)
+    labels = padded([[IGNORED_LABEL, *sample.labels[1:]] for sample in samples], IGNORED_LABEL)
     return Batch(
         input_ids=padded([sample.input_ids for sample in samples], pad_id),
         attention_mask=padded([[1] * len(sample.input_ids) for sample in samples], 0),
@@ -45,5 +45,5 @@ def collate(samples: Sequence[Sample], pad_id: int) -> Batch:
         rows=tuple(sample.row for sample in samples),
         real_tokens=sum(len(sample.input_ids) for sample in samples),
         slots=longest * len(samples),
-        loss_tokens=int((labels != IGNORED).sum()),
+        loss_tokens=int((labels != IGNORED_LABEL).sum()),
     )

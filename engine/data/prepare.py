@@ -12,10 +12,11 @@ from engine.data.conversation import Conversation, parse_conversation
 from engine.data.errors import BadRow, BadRowError, DataError
 from engine.data.flags import Severity
 from engine.data.ledger import Ledger
-from engine.data.render import IGNORED, Rendered, Renderer
+from engine.data.render import Rendered, Renderer
 from engine.data.samples import Place, PreparedData, Report, Sample
 from engine.data.sources import JsonlReader, RawRow
 from engine.data.split import capped, held_out, share_of
+from engine.labels import IGNORED_LABEL
 
 Progress = Callable[[int, int], None]
 
@@ -165,13 +166,13 @@ class _SampleMaker:
 
 def _no_trainable_tokens(labels: list[int], limit: int) -> str:
     length = f"{len(labels)} tokens, limit {limit}"
-    if any(label != IGNORED for label in labels):
+    if any(label != IGNORED_LABEL for label in labels):
         return f"nothing to train within the limit of length, the row is left out ({length})"
     return f"no answer to train, the row is left out ({length})"
 
 
 def _is_cut_in_an_answer(labels: list[int], limit: int) -> bool:
-    return len(labels) > limit and labels[limit - 1] != IGNORED and labels[limit] != IGNORED
+    return len(labels) > limit and labels[limit - 1] != IGNORED_LABEL and labels[limit] != IGNORED_LABEL
 
 
 def _nothing_to_evaluate(files: Sequence[str], rows: int) -> str:

@@ -14,8 +14,7 @@ from engine.data.template import ChatTemplate, TemplateRefusedError
 from engine.data.template_facts import find_facts, special_tokens, turn_tokens
 from engine.data.tokens import EncodedText, SpecialTextError, TextEncoder
 from engine.data.traced import TracedStr
-
-IGNORED = -100
+from engine.labels import IGNORED_LABEL
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +36,11 @@ class Rendered:
     @property
     def labels(self) -> list[int]:
         """The ids of the tokens that have loss, -100 elsewhere and always for the first token."""
-        labels = [IGNORED] * len(self.input_ids)
+        labels = [IGNORED_LABEL] * len(self.input_ids)
         for segment, start, stop in zip(self.segments, [0, *self.token_stops], self.token_stops, strict=False):
             if segment.loss:
                 labels[start:stop] = self.input_ids[start:stop]
-        labels[:1] = [IGNORED] * len(labels[:1])
+        labels[:1] = [IGNORED_LABEL] * len(labels[:1])
         return labels
 
     def segment_of(self, token: int) -> Segment:

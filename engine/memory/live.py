@@ -7,8 +7,7 @@ from torch import nn
 
 from engine.events import StepMemory
 from engine.optim.state import state_tensors
-
-GIB = 2**30
+from engine.units import GIB
 
 
 class MemoryMeter:

@@ -9,8 +9,8 @@ from typing import TypeVar
 
 from engine.events import Gpu
 from engine.monitor.nvml import Card, NvmlError
+from engine.units import GIB
 
-GIB = 2**30
 Result = TypeVar("Result")
 
 

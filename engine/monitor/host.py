@@ -12,8 +12,7 @@ from pathlib import Path
 import psutil
 
 from engine.events import Host
-
-GIB = 2**30
+from engine.units import GIB
 
 
 @dataclass(frozen=True)

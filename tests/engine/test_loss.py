@@ -11,7 +11,8 @@ from torch import Tensor
 from torch.nn import functional
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from engine.loss import IGNORED_LABEL, chunked_cross_entropy, token_losses
+from engine.labels import IGNORED_LABEL
+from engine.loss import chunked_cross_entropy, token_losses
 
 TOKENS, HIDDEN, VOCABULARY = 13, 8, 31
 

@@ -1,4 +1,5 @@
-import json
+"""What the dashboard shows of a run, at every size."""
+
 import math
 import random
 from dataclasses import replace
@@ -7,53 +8,21 @@ from pathlib import Path
 import pytest
 
 from engine.events import (
-    Ack,
     Advice,
     Alert,
     Checkpoint,
     End,
     Eval,
     Gpu,
-    ModelInfo,
     Phase,
-    Start,
-    StepMemory,
-    StepTime,
 )
 from engine.events import (
     Host as HostEvent,
 )
-from pgs_tui.look import Look
 from pgs_tui.runs.follow import Update
-from screens.confirm import Confirm
-from screens.help import HelpScreen
 from tests.pgs_tui.making import BRACKETS, stamped, step
 from tests.screens.hosting import hosted, screen_text
-
-MODEL = ModelInfo(name="m", params=10, trainable=10)
-START = Start(run="r", command="c", config="x", model=MODEL, device="cuda", total_steps=6000)
-GPU = Gpu(index=0, uuid="u", name="A100", utilisation=98, used_by_us=15.7, total=39.4, temperature=60, power=300)
-TIME = StepTime(data=0.012, forward=0.4, backward=0.7, optimizer=0.07)
-MEM = StepMemory(allocated=15.7, peak=16.1, weights=8.0, optimizer=2.0)
-SPIKE = Alert(
-    id="s",
-    state="open",
-    code="SPIKE_SKIPPED",
-    severity="warning",
-    meaning="far above the recent ones",
-    step=1102,
-    value=9.41,
-    baseline=1.7,
-    rows=(8812, 8813),
-)
-
-
-def training(last: int = 1240, **fields) -> Update:
-    values = {"loss": 1.672, "grad_norm": 0.2943, "tok_s": 6180.4, "dt": 1.204, "time": TIME, "mem": MEM}
-    steps = [step(number, 2.0) for number in range(last - 60, last)]
-    now = step(last, **{**values, **fields})
-    events = stamped(START, Phase(name="training"), *steps, now, GPU, start=1000.0 - 63)
-    return Update(events=events, log=("the log says hello",), life="live")
+from tests.screens.scenes import GPU, SPIKE, START, training
 
 
 async def test_the_values_on_the_screen_are_those_of_the_events(tmp_path: Path) -> None:
@@ -330,243 +299,6 @@ async def test_a_new_step_repaints_little(tmp_path: Path, monkeypatch: pytest.Mo
         app.live.take(Update(events=stamped(step(1241, 1.671, grad_norm=0.2944, tok_s=6180.4, dt=1.204)), life="live"))
         app.dashboard.show_now()
         assert sum(cells) < 120 * 36 / 4
-
-
-async def test_digits_toggle_panels_and_empty_rows_vanish(tmp_path: Path) -> None:
-    async with hosted(tmp_path) as (app, pilot):
-        await pilot.press("3")
-        assert "tok_s" not in {one.id for one in app.dashboard.drawn if one.display}
-        assert app.query_one("#rates").display
-        await pilot.press("4")
-        assert not app.query_one("#rates").display
-        before = app.dashboard.charts[0].size.height
-        await pilot.press("3", "4", "7")
-        assert app.query_one("#rates").display
-        assert not app.dashboard.log_panel.display
-        assert before > 0
-
-
-async def test_g_goes_through_the_characters(tmp_path: Path) -> None:
-    async with hosted(tmp_path) as (app, pilot):
-        await app.deliver(pilot, training())
-        seen = [app.dashboard.key_bar.glyphs]
-        for _ in range(3):
-            await pilot.press("g")
-            seen.append(app.dashboard.key_bar.glyphs)
-            if seen[-1] == "ascii":
-                assert all(row.isascii() for row in screen_text(app))
-        assert seen == ["braille", "blocks", "ascii", "braille"]
-
-
-async def test_a_terminal_with_ascii_only_stays_in_ascii(tmp_path: Path) -> None:
-    async with hosted(tmp_path, look=Look(glyphs="ascii", ascii_only=True)) as (app, pilot):
-        await app.deliver(pilot, training())
-        await pilot.press("g")
-        assert app.dashboard.key_bar.glyphs == "ascii"
-        await pilot.press("question_mark")
-        assert all(row.isascii() for row in screen_text(app))
-
-
-async def test_y_and_s_change_the_curves_and_say_so(tmp_path: Path) -> None:
-    async with hosted(tmp_path) as (app, pilot):
-        await app.deliver(pilot, training())
-        assert "raw · ema 0.98" in app.texts["loss"]
-        await pilot.press("s")
-        assert "raw · ema 0.9" in app.texts["loss"]
-        await pilot.press("s", "y")
-        assert "raw · log" in app.texts["loss"]
-        assert "log" in app.texts["grad_norm"].splitlines()[0]
-        assert "log" not in app.texts["dt"].splitlines()[0]
-
-
-async def test_the_average_is_drawn_once_it_means_something(tmp_path: Path) -> None:
-    async with hosted(tmp_path) as (app, pilot):
-        await app.deliver(pilot, Update(events=stamped(*(step(number) for number in range(1, 11))), life="live"))
-        assert "loss  raw ─" in app.texts["loss"]
-        await app.deliver(pilot, Update(events=stamped(*(step(number) for number in range(11, 60))), life="live"))
-        assert "loss  raw · ema 0.98" in app.texts["loss"]
-
-
-async def test_the_log_scrolls_and_comes_back(tmp_path: Path) -> None:
-    async with hosted(tmp_path) as (app, pilot):
-        await app.deliver(pilot, Update(log=tuple(f"line {number}" for number in range(100)), life="live"))
-        assert "line 99" in app.texts["log"]
-        await pilot.press("up", "k")
-        assert "2 up" in app.texts["log"]
-        assert "line 99" not in app.texts["log"]
-        await app.deliver(pilot, Update(log=("newcomer",), life="live"))
-        assert "newcomer" not in app.texts["log"], "a view that was scrolled up stays where it is"
-        await pilot.press("home")
-        assert "line 0" in app.texts["log"]
-        await pilot.press("end")
-        assert "newcomer" in app.texts["log"]
-
-
-async def test_x_asks_and_then_sends_stop(tmp_path: Path) -> None:
-    async with hosted(tmp_path) as (app, pilot):
-        await app.deliver(pilot, training())
-        await pilot.press("x")
-        assert isinstance(app.screen, Confirm)
-        await pilot.press("escape")
-        assert not (tmp_path / "control.jsonl").exists()
-        await pilot.press("x", "enter")
-        await pilot.pause()
-        record = json.loads((tmp_path / "control.jsonl").read_text())
-        assert record["cmd"] == "stop"
-        assert "asked to stop" in app.texts["keys"]
-        ack = Ack(id=record["id"], ok=True, message="stopping after this step")
-        await app.deliver(pilot, Update(events=stamped(ack), life="live"))
-        assert "stop: stopping after this step" in app.texts["keys"]
-
-
-async def test_ctrl_c_never_stops_the_run(tmp_path: Path) -> None:
-    async with hosted(tmp_path) as (app, pilot):
-        await app.deliver(pilot, training())
-        await pilot.press("x", "ctrl+c")
-        assert app.screen is app.dashboard
-        assert not (tmp_path / "control.jsonl").exists()
-
-
-async def test_a_command_without_an_answer_is_spoken_of_until_the_run_is_over(tmp_path: Path) -> None:
-    async with hosted(tmp_path) as (app, pilot):
-        await app.deliver(pilot, training())
-        await pilot.press("x", "enter")
-        app.dashboard.key_bar.quiet()
-        app.dashboard.show_now()
-        assert "stop: no answer yet" in app.texts["keys"]
-        app.dashboard.key_bar.quiet()
-        await app.deliver(pilot, Update(life="gone", exit_code=-9))
-        assert "no answer" not in app.texts["keys"]
-
-
-async def test_a_run_that_ends_behind_the_question_is_not_told_to_stop(tmp_path: Path) -> None:
-    async with hosted(tmp_path) as (app, pilot):
-        await app.deliver(pilot, training())
-        await pilot.press("x")
-        end = End(status="finished", reason="", exit_code=0, last_step=1240)
-        await app.deliver(pilot, Update(events=stamped(end), life="gone"))
-        await pilot.press("enter")
-        assert "ended meanwhile" in app.texts["keys"]
-        assert not (tmp_path / "control.jsonl").exists()
-
-
-async def test_a_log_that_starts_anew_is_said_where_it_stays_a_while(tmp_path: Path) -> None:
-    async with hosted(tmp_path) as (app, pilot):
-        await app.deliver(pilot, Update(notes=("log was emptied",), log=("more",) * 50, life="live"))
-        assert "log was emptied" in app.texts["keys"]
-
-
-async def test_there_is_nothing_to_stop_in_a_run_that_ended(tmp_path: Path) -> None:
-    async with hosted(tmp_path) as (app, pilot):
-        end = End(status="finished", reason="", exit_code=0, last_step=1)
-        await app.deliver(pilot, Update(events=stamped(step(1), end), life="gone"))
-        await pilot.press("x")
-        assert not isinstance(app.screen, Confirm)
-        assert "no run going" in app.texts["keys"]
-
-
-@pytest.mark.parametrize("key", ["q", "d"])
-async def test_leaving_says_that_the_run_goes_on(tmp_path: Path, key: str) -> None:
-    async with hosted(tmp_path) as (app, pilot):
-        await app.deliver(pilot, training())
-        await pilot.press(key)
-        await pilot.pause()
-    assert app.return_value is not None
-    assert app.return_value.exit_code == 0
-    said = app.return_value.farewell
-    assert said.startswith(f"{tmp_path.name} goes on at step 1 240. Come back with: ")
-    assert said.endswith(f"pgs-tui attach {tmp_path.name}")
-
-
-async def test_leaving_a_run_that_failed_says_why_in_full(tmp_path: Path) -> None:
-    reason = "out of memory; " * 30
-    async with hosted(tmp_path, (60, 15)) as (app, pilot):
-        end = End(status="failed", reason=reason, exit_code=3, last_step=1)
-        await app.deliver(pilot, Update(events=stamped(step(1), end), life="gone"))
-        await pilot.press("q")
-        await pilot.pause()
-    assert app.return_value is not None
-    assert reason in app.return_value.farewell
-
-
-@pytest.mark.parametrize(
-    ("end", "code"),
-    [
-        (End(status="finished", reason="", exit_code=0, last_step=1), 0),
-        (End(status="failed", reason="", exit_code=3, last_step=1), 3),
-        (None, 1),
-    ],
-)
-async def test_the_exit_code_is_that_of_the_run_that_ended(tmp_path: Path, end: End | None, code: int) -> None:
-    async with hosted(tmp_path) as (app, pilot):
-        await app.deliver(pilot, Update(events=stamped(step(1), *([end] if end else [])), life="gone"))
-        await pilot.press("q")
-        await pilot.pause()
-    assert app.return_value is not None
-    assert app.return_value.exit_code == code
-
-
-async def test_ctrl_c_asks_and_by_default_only_leaves(tmp_path: Path) -> None:
-    async with hosted(tmp_path) as (app, pilot):
-        await app.deliver(pilot, training())
-        await pilot.press("ctrl+c")
-        assert isinstance(app.screen, Confirm)
-        await pilot.press("escape")
-        assert app.screen is app.dashboard
-        await pilot.press("ctrl+c", "enter")
-        await pilot.pause()
-    assert app.return_value is not None
-    assert "goes on" in app.return_value.farewell
-    assert not (tmp_path / "control.jsonl").exists()
-
-
-async def test_help_lists_every_key_and_closes(tmp_path: Path) -> None:
-    async with hosted(tmp_path, (100, 60)) as (app, pilot):
-        await pilot.press("question_mark")
-        assert isinstance(app.screen, HelpScreen)
-        shown = "\n".join(screen_text(app))
-        for words in ("stop the run with a checkpoint", "Ctrl-C", "braille, blocks or ASCII", "an evaluation"):
-            assert words in shown
-        await pilot.press("escape")
-        assert app.screen is app.dashboard
-
-
-async def test_help_scrolls_where_it_does_not_fit(tmp_path: Path) -> None:
-    async with hosted(tmp_path, (60, 15)) as (app, pilot):
-        await pilot.press("question_mark", "end")
-        assert "hold Shift" in "\n".join(screen_text(app))
-
-
-async def test_copying_takes_the_pane_in_focus_to_clipboard_and_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("TMUX", "/tmp/tmux-0/default,1,0")
-    async with hosted(tmp_path) as (app, pilot):
-        await app.deliver(pilot, training())
-        await pilot.press("c")
-        assert "kept in ~/state/pgs-tui/copied.txt" in app.texts["keys"]
-        assert "set-clipboard on" in app.texts["keys"], "tmux swallows it otherwise"
-        copied = (tmp_path / "state" / "pgs-tui" / "copied.txt").read_text()
-        assert app.clipboard == copied
-        assert "step 1 240/6 000" in copied and "the log says hello" in copied
-        await pilot.press("tab", "c")
-        assert app.clipboard.startswith("╭─ loss")
-        assert "the log says hello" not in app.clipboard
-
-
-async def test_tab_goes_through_the_panes_and_escape_lets_go(tmp_path: Path) -> None:
-    async with hosted(tmp_path) as (app, pilot):
-        assert app.screen.focused is None
-        order = []
-        for _ in range(7):
-            await pilot.press("tab")
-            assert app.screen.focused is not None
-            order.append(app.screen.focused.id)
-        assert order == ["loss", "grad_norm", "tok_s", "dt", "memory", "alerts", "log"]
-        await pilot.press("escape")
-        assert app.screen.focused is None
 
 
 SIZES = [(1, 1), (2, 60), (20, 5), (46, 19), (59, 14), (60, 15), (80, 24), (120, 36), (184, 39), (200, 2), (400, 120)]

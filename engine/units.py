@@ -1,0 +1,4 @@
+"""Units of memory."""
+
+GIB = 2**30
+"""Bytes in a GiB, the unit of every memory figure in the events."""
