@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import torch
 
 from engine.data import Sample
-from engine.data.batches import collate
+from engine.data.feeding.batches import collate
 from engine.model.head import LossHead
 
 
@@ -24,7 +24,7 @@ def evaluate(
     Samples are taken longest first, so that a batch holds rows of like length and memory peaks at once.
     """
     model = head.model
-    ordered = sorted(samples, key=lambda sample: len(sample.input_ids), reverse=True)
+    ordered = sorted(samples, key=len, reverse=True)
     summed = torch.zeros((), dtype=torch.float64, device=head.device)
     tokens = 0
     model.eval()

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from engine.data.batches import Batch
+from engine.data.feeding.batches import Batch
 from engine.events import Step
 from engine.events.codec import to_strict_json
 from engine.labels import IGNORED_LABEL

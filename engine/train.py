@@ -14,7 +14,7 @@ from torch import Tensor
 from engine.commands import CommandDesk
 from engine.config import Config
 from engine.data import EpochSampler, PreparedData
-from engine.data.batches import Batch, collate
+from engine.data.feeding.batches import Batch, collate
 from engine.errors import UserError
 from engine.evaluate import evaluate
 from engine.events import End, Eval, Step
@@ -132,7 +132,7 @@ class Trainer:
         batches = [collate(samples[begin : begin + size], self.pad_id) for begin in range(0, len(samples), size)]
         where = self.session.where
         where.step, where.rows = self.progress.step + 1, _rows(batches)
-        where.longest_row = max(len(sample.input_ids) for sample in samples)
+        where.longest_row = max(len(sample) for sample in samples)
         return batches, epoch
 
     def forward_and_backward(self, batches: Sequence[Batch]) -> float | None:
@@ -202,7 +202,7 @@ class Trainer:
             return None
         self.session.phase("evaluating")
         where = self.session.where
-        where.rows, where.longest_row = (), max(len(sample.input_ids) for sample in self.data.eval)
+        where.rows, where.longest_row = (), max(len(sample) for sample in self.data.eval)
         found = evaluate(
             self.head,
             self.data.eval,

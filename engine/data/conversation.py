@@ -1,37 +1,62 @@
-"""From a raw row to a checked conversation: the one form that rendering and masking work on."""
+"""The one internal form of a row, whatever format it came in: what rendering, masking and the audit work on."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Literal, Never
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
 
-from engine.data.errors import BadRow, BadRowError
-from engine.data.sources import RawRow
+from engine.data.errors import BadRow
 
 CONTENT = "content"
 REASONING = "reasoning_content"
-_LATER_ROLES = ("tool", "function", "developer", "ipython")
-_LATER_KEYS = ("tool_calls", "function_call")
+ROLE = "role"
+TOOL_CALLS = "tool_calls"
 
-Role = Literal["system", "user", "assistant"]
-ROLES: tuple[Role, ...] = ("system", "user", "assistant")
+Role = Literal["system", "developer", "user", "assistant", "tool"]
+ROLES: tuple[Role, ...] = ("system", "developer", "user", "assistant", "tool")
+
+Kind = Literal["messages", "conversations", "alpaca", "prompt_completion", "text", "tokenized"]
+"""The format in which a row was written."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Turn:
-    """One message. `texts` are its strings as they stand in the data, by key (`content`, `reasoning_content`).
+    """One message. `message` is what a chat template gets to see under every key but the role.
 
-    `trained` is False where the data gives the turn weight 0.
+    `content` is a string or a list of parts `{"type": "text", "text": ...}`; `reasoning_content` a string;
+    `tool_calls` a list of `{"type": "function", "function": {"name": str, "arguments": dict}}`; a tool's answer may
+    have `name` and `tool_call_id`. Keys without a value are left out, except that `content` is always there.
+    `trained` is False where the data excludes the turn from the loss (weight 0, or an answer that is part of a prompt).
     """
 
     role: Role
-    texts: Mapping[str, str]
+    message: Mapping[str, Any]
     trained: bool = True
 
-    @property
+    @cached_property
+    def texts(self) -> Mapping[str, str]:
+        """All strings of the message by their path: `content`, `content.0.text`, `tool_calls.0.function.name`."""
+        return dict(_strings("", self.message))
+
+    @cached_property
     def content(self) -> str:
-        return self.texts.get(CONTENT, "")
+        """The text of the content, its parts joined."""
+        content = self.message.get(CONTENT) or ""
+        return content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
+
+    @property
+    def reasoning(self) -> str:
+        """The reasoning under a key of its own."""
+        reasoning: str = self.message.get(REASONING) or ""
+        return reasoning
+
+    @property
+    def tool_calls(self) -> Sequence[Mapping[str, Any]]:
+        """The calls in the order in which they are made."""
+        calls: Sequence[Mapping[str, Any]] = self.message.get(TOOL_CALLS) or ()
+        return calls
 
     @property
     def is_answer(self) -> bool:
@@ -39,110 +64,80 @@ class Turn:
 
     @property
     def is_empty(self) -> bool:
-        """Nothing but white space under every key."""
-        return not any(text.strip() for text in self.texts.values())
+        """No call, and nothing but white space in content and reasoning."""
+        return not (self.tool_calls or self.content.strip() or self.reasoning.strip())
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Conversation:
-    """The turns of one row, and where it stands."""
+    """The turns of one row, the tools that it offers, and where it stands."""
 
     row: int
     file: str
     line: int
     turns: tuple[Turn, ...]
+    tools: tuple[Mapping[str, Any], ...] = ()
+    kind: Kind = "messages"
 
     def bad_row(self, code: str, reason: str, turn: int | None = None) -> BadRow:
         """This row as a bad one; `turn` counts from 0."""
-        return _bad_row(self, code, reason, turn)
+        return bad_row(self, code, reason, turn)
 
 
-def parse_conversation(raw: RawRow, messages_field: str) -> Conversation:
-    """Check one row of chat messages.
+@dataclass(frozen=True)
+class Part:
+    """A stretch of plain text. A `prompt` has no loss, a `completion` and a `text` have."""
 
-    Raises:
-        BadRowError: it is not a chat, or needs something that is not available yet.
-    """
-    if messages_field not in raw.value:
-        found = ", ".join(repr(key) for key in raw.value) or "no key at all"
-        _refuse(raw, "UNKNOWN_SCHEMA", f"no key {messages_field!r} (found: {found}); name it in data.messages_field")
-    messages = raw.value[messages_field]
-    if not isinstance(messages, list):
-        _refuse(raw, "UNKNOWN_SCHEMA", f"{messages_field!r} must be a list of messages, found {_kind(messages)}")
-    if not messages:
-        _refuse(raw, "EMPTY_CHAT", f"{messages_field!r} is an empty list")
-    if raw.value.get("tools"):
-        _refuse(raw, "NOT_AVAILABLE", "tools are not available yet")
-    return Conversation(
-        raw.row, raw.file, raw.line, tuple(_turn(raw, number, message) for number, message in enumerate(messages))
-    )
+    role: Literal["prompt", "completion", "text"]
+    text: str
 
 
-def _turn(raw: RawRow, number: int, message: Any) -> Turn:
-    if not isinstance(message, dict):
-        _refuse(
-            raw, "BAD_MESSAGE", f"a message must be an object with role and content, found {_kind(message)}", number
-        )
-    role = _role(raw, number, message)
-    for key in _LATER_KEYS:
-        if message.get(key):
-            _refuse(raw, "NOT_AVAILABLE", f"{key} are not available yet", number)
-    texts = {CONTENT: _content(raw, number, role, message)}
-    reasoning = message.get(REASONING)
-    if reasoning is not None:
-        texts[REASONING] = _text(raw, number, REASONING, reasoning)
-    return Turn(role, texts, _weight(raw, number, message) == 1)
+@dataclass(frozen=True)
+class Document:
+    """A row of plain text that no chat template touches; the end token stands behind its last part."""
+
+    row: int
+    file: str
+    line: int
+    parts: tuple[Part, ...]
+    kind: Kind = "text"
+
+    def bad_row(self, code: str, reason: str, turn: int | None = None) -> BadRow:
+        """This row as a bad one; `turn` counts from 0."""
+        return bad_row(self, code, reason, turn)
 
 
-def _role(raw: RawRow, number: int, message: dict[str, Any]) -> Role:
-    given = message.get("role")
-    role = next((role for role in ROLES if role == given), None)
-    if given in _LATER_ROLES:
-        _refuse(raw, "NOT_AVAILABLE", f"the role {given!r} is not available yet", number)
-    if role is None:
-        shown = "no role" if given is None else f"the role {given!r}"
-        _refuse(raw, "UNKNOWN_ROLE", f"found {shown}; allowed are {', '.join(ROLES)}", number)
-    return role
+@dataclass(frozen=True)
+class TokenRow:
+    """A row that was tokenized elsewhere. `has_loss` has one entry a token; None where the row says nothing of it."""
+
+    row: int
+    file: str
+    line: int
+    input_ids: tuple[int, ...]
+    has_loss: tuple[bool, ...] | None = None
+    kind: Kind = field(default="tokenized", init=False)
+
+    def bad_row(self, code: str, reason: str, turn: int | None = None) -> BadRow:
+        """This row as a bad one; `turn` counts from 0."""
+        return bad_row(self, code, reason, turn)
 
 
-def _content(raw: RawRow, number: int, role: Role, message: dict[str, Any]) -> str:
-    content = message.get(CONTENT)
-    if isinstance(content, list):
-        _refuse(raw, "NOT_AVAILABLE", "content as a list of parts is not available yet", number)
-    if content is None and role == "assistant":
-        return ""
-    return _text(raw, number, CONTENT, content)
+Example = Conversation | Document | TokenRow
 
 
-def _text(raw: RawRow, number: int, key: str, value: Any) -> str:
-    if not isinstance(value, str):
-        _refuse(raw, "BAD_MESSAGE", f"{key} must be a string, found {_kind(value)}", number)
-    try:
-        value.encode("utf-8")
-    except UnicodeEncodeError as error:
-        reason = f"{key} holds half of a surrogate pair (U+{ord(value[error.start]):04X}), which no text can contain"
-        _refuse(raw, "BAD_MESSAGE", reason, number)
-    return value
-
-
-def _weight(raw: RawRow, number: int, message: dict[str, Any]) -> int:
-    weight = message.get("weight")
-    if weight is None:
-        return 1
-    if isinstance(weight, bool) or weight not in (0, 1):
-        _refuse(raw, "BAD_WEIGHT", f"weight must be 0 or 1, found {weight!r}", number)
-    return int(weight)
-
-
-def _kind(value: Any) -> str:
-    names = {dict: "an object", list: "a list", str: "a string", bool: "a boolean", int: "a number", float: "a number"}
-    return "nothing (null)" if value is None else names.get(type(value), type(value).__name__)
-
-
-def _refuse(raw: RawRow, code: str, reason: str, turn: int | None = None) -> Never:
-    raise BadRowError(_bad_row(raw, code, reason, turn))
-
-
-def _bad_row(place: RawRow | Conversation, code: str, reason: str, turn: int | None) -> BadRow:
+def bad_row(place: Any, code: str, reason: str, turn: int | None = None) -> BadRow:
+    """A bad row at the place of anything with `row`, `file` and `line`; `turn` counts from 0."""
     number = None if turn is None else turn + 1
     return BadRow(code, place.row, place.file, place.line, reason, turn=number)
+
+
+def _strings(path: str, value: Any) -> Iterator[tuple[str, str]]:
+    if isinstance(value, str):
+        yield path, value
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            yield from _strings(f"{path}.{key}" if path else str(key), item)
+    elif isinstance(value, list | tuple):
+        for number, item in enumerate(value):
+            yield from _strings(f"{path}.{number}", item)

@@ -3,35 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path
 from typing import Any, Protocol
 
-from engine.data.checks import conversation_flags, rendering_flags, tokenizer_flags
-from engine.data.conversation import Conversation, parse_conversation
-from engine.data.errors import BadRow, BadRowError, DataError
-from engine.data.flags import Severity
-from engine.data.ledger import Ledger
-from engine.data.render import Rendered, Renderer
-from engine.data.samples import Place, PreparedData, Report, Sample
-from engine.data.sources import JsonlReader, RawRow
-from engine.data.split import capped, held_out, share_of
-from engine.labels import IGNORED_LABEL
+from engine.data.audit.ledger import Ledger
+from engine.data.audit.report import Report
+from engine.data.audit.tokenizer_checks import tokenizer_flags
+from engine.data.errors import BadRow, DataError
+from engine.data.examine import Examiner, RowOptions
+from engine.data.feeding.samples import Sample, sample_of
+from engine.data.feeding.split import capped, held_out, share_of
+from engine.data.sources.corpus import Corpus
+from engine.data.sources.rows import RawRow, SourceSpec
 
 Progress = Callable[[int, int], None]
 
 _ROWS_AT_ONCE = 256  # rows handed to the tokenizer together, which spreads them over the cores
 
 
-class DataConfig(Protocol):
+class DataConfig(RowOptions, Protocol):
     """What is read of the config's `data` section."""
 
     @property
     def dataset(self) -> Sequence[str]: ...
-    @property
-    def messages_field(self) -> str: ...
-    @property
-    def max_seq_length(self) -> int: ...
     @property
     def eval_dataset(self) -> Sequence[str] | None: ...
     @property
@@ -42,8 +37,15 @@ class DataConfig(Protocol):
     def seed(self) -> int: ...
     @property
     def on_bad_row(self) -> str: ...
-    @property
-    def train_on_template_text(self) -> bool: ...
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedData:
+    """Samples in the order of their rows; `eval` is empty where no evaluation set was asked for."""
+
+    train: list[Sample]
+    eval: list[Sample]
+    report: Report
 
 
 def prepare(config: DataConfig, tokenizer: Any, progress: Progress | None = None) -> PreparedData:
@@ -56,16 +58,14 @@ def prepare(config: DataConfig, tokenizer: Any, progress: Progress | None = None
         DataError: a file or (under `on_bad_row: stop`) a row cannot be used, or nothing is left to train.
     """
     ledger = Ledger(stops_at_bad_rows=config.on_bad_row == "stop")
-    reader = JsonlReader()
-    train_rows = _read(reader, config.dataset, ledger)
-    eval_rows = _read(reader, config.eval_dataset or (), ledger)
-    if not train_rows and not ledger.bad_rows:
+    train_rows = Corpus([SourceSpec(path) for path in config.dataset])
+    eval_rows = Corpus([SourceSpec(path) for path in config.eval_dataset or ()], first_row=len(train_rows))
+    if not train_rows:
         raise DataError(
             f"There is no row to train on in {', '.join(config.dataset) or 'data.dataset, which is empty'}."
         )
-
-    renderer = Renderer(tokenizer, config.train_on_template_text)
-    maker = _SampleMaker(config, renderer, ledger, progress, total=len(train_rows) + len(eval_rows))
+    examiner = Examiner(tokenizer, config)
+    maker = _SampleMaker(examiner, ledger, progress, total=len(train_rows) + len(eval_rows))
     train = list(maker.samples(train_rows))
     evaluation = list(maker.samples(eval_rows))
     kept = len(train) + len(evaluation)
@@ -78,6 +78,7 @@ def prepare(config: DataConfig, tokenizer: Any, progress: Progress | None = None
     if config.eval_dataset is not None and not evaluation:
         raise DataError(_nothing_to_evaluate(config.eval_dataset, len(eval_rows)))
 
+    files = [*train_rows.files, *eval_rows.files]
     report = Report(
         rows_read=len(ledger.places),
         rows_kept=kept,
@@ -86,93 +87,39 @@ def prepare(config: DataConfig, tokenizer: Any, progress: Progress | None = None
         rows_without_end=ledger.without_end,
         train_rows=len(train),
         eval_rows=len(evaluation),
-        tokens=sum(len(sample.input_ids) for sample in train),
+        tokens=sum(map(len, train)),
         loss_tokens=sum(sample.loss_tokens for sample in train),
         longest=ledger.longest,
         bad_rows=tuple(ledger.bad_rows),
-        flags=(*ledger.flags(reader.files), *tokenizer_flags(tokenizer, renderer.facts)),
+        flags=(*ledger.flags(files), *tokenizer_flags(tokenizer, examiner.renderer.facts)),
         places=ledger.places,
-        data_hashes={str(file.path): file.sha256 for file in reader.files},
+        data_hashes={str(file.path): file.sha256 for file in files},
     )
     return PreparedData(train, evaluation, report)
-
-
-def _read(reader: JsonlReader, paths: Sequence[str], ledger: Ledger) -> list[RawRow]:
-    rows: list[RawRow] = []
-    for item in reader.read([Path(path) for path in paths]):
-        if isinstance(item, BadRow):
-            ledger.refuse(item)
-        else:
-            ledger.places[item.row] = Place(item.file, item.line)
-            rows.append(item)
-    return rows
 
 
 class _SampleMaker:
     """Turns rows into samples, batch by batch, and keeps the ledger."""
 
-    def __init__(
-        self, config: DataConfig, renderer: Renderer, ledger: Ledger, progress: Progress | None, total: int
-    ) -> None:
-        self._config = config
-        self._renderer = renderer
+    def __init__(self, examiner: Examiner, ledger: Ledger, progress: Progress | None, total: int) -> None:
+        self._examiner = examiner
         self._ledger = ledger
         self._progress = progress
         self._total = total
         self._done = 0
 
-    def samples(self, rows: Iterable[RawRow]) -> Iterator[Sample]:
+    def samples(self, rows: Iterable[RawRow | BadRow]) -> Iterator[Sample]:
         """The rows that have something to train within the limit of length."""
         remaining = iter(rows)
         while batch := list(islice(remaining, _ROWS_AT_ONCE)):
-            conversations = [chat for chat in map(self._conversation, batch) if chat is not None]
-            for rendered in self._renderer.render(conversations):
-                if isinstance(rendered, BadRow):
-                    self._ledger.refuse(rendered)
-                elif (sample := self._sample(rendered)) is not None:
-                    yield sample
+            for examined in self._examiner.examine(batch):
+                self._ledger.enter(examined)
+                if examined.rendered is not None and examined.kept:
+                    kept = slice(0, examined.kept)
+                    yield sample_of(examined.row, examined.rendered.input_ids[kept], list(examined.labels[kept]))
             self._done += len(batch)
             if self._progress is not None:
                 self._progress(self._done, self._total)
-
-    def _conversation(self, raw: RawRow) -> Conversation | None:
-        try:
-            return parse_conversation(raw, self._config.messages_field)
-        except BadRowError as error:
-            self._ledger.refuse(error.bad_row)
-            return None
-
-    def _sample(self, rendered: Rendered) -> Sample | None:
-        conversation, ledger, limit = rendered.conversation, self._ledger, self._config.max_seq_length
-        for flag in (*conversation_flags(conversation), *rendering_flags(rendered, self._renderer.facts)):
-            ledger.add(flag)
-        labels = rendered.labels
-        sample = Sample(conversation.row, rendered.input_ids[:limit], labels[:limit])
-        if not sample.loss_tokens:
-            ledger.dropped += 1
-            ledger.note(conversation, "NO_TRAINABLE_TOKENS", Severity.WARNING, _no_trainable_tokens(labels, limit))
-            return None
-        ledger.longest = max(ledger.longest, len(sample.input_ids))
-        if len(labels) > limit:
-            ledger.truncated += 1
-            message = f"{len(labels)} tokens are over the limit of {limit} (data.max_seq_length); the rest is cut off"
-            ledger.note(conversation, "TRUNCATED", Severity.WARNING, message)
-        if _is_cut_in_an_answer(labels, limit):
-            ledger.without_end += 1
-            message = f"the limit of {limit} tokens falls into an answer, which loses its end"
-            ledger.note(conversation, "END_TOKEN_CUT", Severity.WARNING, message)
-        return sample
-
-
-def _no_trainable_tokens(labels: list[int], limit: int) -> str:
-    length = f"{len(labels)} tokens, limit {limit}"
-    if any(label != IGNORED_LABEL for label in labels):
-        return f"nothing to train within the limit of length, the row is left out ({length})"
-    return f"no answer to train, the row is left out ({length})"
-
-
-def _is_cut_in_an_answer(labels: list[int], limit: int) -> bool:
-    return len(labels) > limit and labels[limit - 1] != IGNORED_LABEL and labels[limit] != IGNORED_LABEL
 
 
 def _nothing_to_evaluate(files: Sequence[str], rows: int) -> str:

@@ -69,6 +69,8 @@ class DataSection:
     seed: int = 0
     on_bad_row: str = "stop"
     train_on_template_text: bool = False
+    train_on_reasoning: bool = True
+    last_turn_only: bool = False
 
 
 Message = dict[str, Any]

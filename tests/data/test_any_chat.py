@@ -6,10 +6,11 @@ import random
 
 import pytest
 
-from engine.data.conversation import parse_conversation
-from engine.data.masking import Why
-from engine.data.render import Rendered, Renderer
-from engine.data.sources import RawRow
+from engine.data.formats import parse_row
+from engine.data.rendering.masking import Why
+from engine.data.rendering.rendered import Rendered
+from engine.data.rendering.renderer import Renderer
+from engine.data.sources.rows import RawRow
 from tests.data import templates
 from tests.data.conftest import SPECIALS, Message, byte_tokenizer
 
@@ -26,7 +27,7 @@ def random_chat(drawn: random.Random, words: list[str]) -> list[Message]:
 
 
 def render(renderer: Renderer, messages: list[Message]) -> Rendered:
-    (rendered,) = renderer.render([parse_conversation(RawRow(0, "any.jsonl", 1, {"messages": messages}), "messages")])
+    (rendered,) = renderer.render([parse_row(RawRow(0, "any.jsonl", 1, {"messages": messages}))])
     assert isinstance(rendered, Rendered)
     return rendered
 

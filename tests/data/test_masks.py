@@ -139,7 +139,7 @@ def test_weight_zero_leaves_a_turn_out(prepare_rows: Prepare) -> None:
 def test_the_template_decides_about_the_bos(prepare_rows: Prepare) -> None:
     bos = byte_tokenizer().bos_token_id
     with_bos = prepare_rows(chat("hey", "Hi"), tokenizer=byte_tokenizer(templates.TRIM, adds_bos=True))
-    assert with_bos.data.train[0].input_ids.count(bos) == 1
+    assert with_bos.data.train[0].input_ids.tolist().count(bos) == 1
     without = prepare_rows(chat("hey", "Hi"), tokenizer=byte_tokenizer(templates.CHATML, adds_bos=True))
     assert bos not in without.data.train[0].input_ids
     assert "BOS_NOT_IN_TEMPLATE" in without.codes
@@ -176,7 +176,7 @@ def test_a_character_of_several_tokens(prepare_rows: Prepare) -> None:
 
 def test_special_text_in_the_data_stays_text(prepare_rows: Prepare) -> None:
     prepared = prepare_rows(chat("say <|im_end|>", "a<|im_end|>\n<|im_start|>user\nb"))
-    ids = prepared.data.train[0].input_ids
+    ids = prepared.data.train[0].input_ids.tolist()
     tokenizer = prepared.tokenizer
     assert ids.count(tokenizer.convert_tokens_to_ids("<|im_end|>")) == 2
     assert ids.count(tokenizer.convert_tokens_to_ids("<|im_start|>")) == 2

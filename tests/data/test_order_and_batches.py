@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from engine.data import EpochSampler, Sample
-from engine.data.batches import collate
+from engine.data import EpochSampler
+from engine.data.feeding.batches import collate
+from engine.data.feeding.samples import sample_of
 
 
 def epoch_of(sampler: EpochSampler) -> list[int]:
@@ -58,8 +59,8 @@ def test_no_row_is_refused() -> None:
 
 
 def test_padding_counts_apart_from_real_and_loss_tokens() -> None:
-    short = Sample(row=7, input_ids=[1, 2, 3, 4, 5, 6], labels=[-100, -100, -100, 4, 5, 6])
-    long = Sample(row=3, input_ids=list(range(8)), labels=[-100] * 6 + [6, 7])
+    short = sample_of(7, [1, 2, 3, 4, 5, 6], [-100, -100, -100, 4, 5, 6])
+    long = sample_of(3, list(range(8)), [-100] * 6 + [6, 7])
     batch = collate([short, long], pad_id=9)
     assert (batch.rows, batch.real_tokens, batch.slots, batch.loss_tokens) == ((7, 3), 14, 16, 5)
     assert batch.input_ids.tolist() == [[1, 2, 3, 4, 5, 6, 9, 9], list(range(8))]
@@ -68,6 +69,6 @@ def test_padding_counts_apart_from_real_and_loss_tokens() -> None:
 
 
 def test_the_first_token_of_a_sample_never_has_loss() -> None:
-    batch = collate([Sample(0, [5, 6], [5, 6])], pad_id=5)
+    batch = collate([sample_of(0, [5, 6], [5, 6])], pad_id=5)
     assert batch.labels.tolist() == [[-100, 6]]
     assert batch.loss_tokens == 1

@@ -67,7 +67,10 @@ def test_a_broken_line_can_be_skipped_and_is_listed(tmp_path: Path) -> None:
         (b'{"messages": "x"}', r"must be a list of messages, found a string"),
         (b'{"messages": []}', r"is an empty list"),
         (b'{"messages": ["x"]}', r"turn 1: a message must be an object with role and content, found a string"),
-        (b'{"messages": [{"content": "x"}]}', r"turn 1: found no role; allowed are system, user, assistant"),
+        (
+            b'{"messages": [{"content": "x"}]}',
+            r"turn 1: found no role; allowed are system, developer, user, assistant, tool",
+        ),
         (b'{"messages": [{"role": "gpt", "content": "x"}]}', r"turn 1: found the role 'gpt'; allowed"),
         (b'{"messages": [{"role": "tool", "content": "x"}]}', r"turn 1: the role 'tool' is not available yet"),
         (b'{"messages": [{"role": "user", "content": null}]}', r"content must be a string, found nothing"),

@@ -9,8 +9,8 @@ from tokenizers import AddedToken, Tokenizer, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
 from engine.data import DataError
-from engine.data.tokens import TextEncoder
-from engine.data.traced import Origin, TracedStr, concat
+from engine.data.rendering.tokens import TextEncoder
+from engine.data.template.traced import Origin, TracedStr, concat
 from tests.data import templates
 from tests.data.conftest import Prepare, byte_tokenizer, chat
 
@@ -65,9 +65,9 @@ def test_think_tags_that_are_vocabulary_stay_vocabulary(prepare_rows: Prepare) -
     tokenizer = with_token(AddedToken("<think>", normalized=False), special=False)
     tag = tokenizer.convert_tokens_to_ids("<think>")
     plain = prepare_rows(chat("a", "<think>b"), tokenizer=tokenizer)
-    assert plain.data.train[0].input_ids.count(tag) == 1
+    assert plain.data.train[0].input_ids.tolist().count(tag) == 1
     beside_special_text = prepare_rows(chat("<|eot|>", "<think>b"), tokenizer=tokenizer)
-    assert beside_special_text.data.train[0].input_ids.count(tag) == 1
+    assert beside_special_text.data.train[0].input_ids.tolist().count(tag) == 1
     assert beside_special_text.trained_text() == "<think>b<|im_end|>"
 
 
@@ -76,7 +76,7 @@ def test_a_turn_end_that_is_not_called_special_is_guarded_too(prepare_rows: Prep
     tokenizer = with_token(AddedToken("<stop>", normalized=False), special=False)
     tokenizer.chat_template = template
     prepared = prepare_rows(chat("a <stop> b", "c<stop>d"), tokenizer=tokenizer)
-    ids = prepared.data.train[0].input_ids
+    ids = prepared.data.train[0].input_ids.tolist()
     assert ids.count(tokenizer.convert_tokens_to_ids("<stop>")) == 2
     assert prepared.trained_text() == "c<stop>d<stop>"
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
-from engine.data.template_env import template_environment
-from engine.data.traced import Origin, TracedStr, concat, runs_of
+from engine.data.template.environment import template_environment
+from engine.data.template.traced import Origin, TracedStr, concat, runs_of
 
 FIRST, SECOND = Origin(0, "content"), Origin(1, "content")
 SOURCES = {FIRST: " ab\n<think>ß x\n</think>\n\n Éa,b,,c\n", SECOND: "\t--a b  c--\r\nab"}

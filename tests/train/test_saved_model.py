@@ -38,7 +38,7 @@ def test_the_saved_model_loads_whole_and_has_the_loss_that_was_told(
     summed, tokens = 0.0, 0
     with torch.no_grad():
         for sample in data.eval:
-            ids, labels = torch.tensor([sample.input_ids]), torch.tensor([sample.labels])
+            ids, labels = torch.from_numpy(sample.input_ids)[None].long(), torch.from_numpy(sample.labels)[None]
             count = sum(label != -100 for label in sample.labels[1:])
             summed += float(model(input_ids=ids, labels=labels).loss) * count
             tokens += count

@@ -11,9 +11,9 @@ from typing import Any
 
 from engine.data.conversation import CONTENT, Role, Turn
 from engine.data.errors import DataError
-from engine.data.layout import DataPiece, data_pieces
-from engine.data.template import ChatTemplate, TemplateRefusedError
-from engine.data.traced import TracedStr
+from engine.data.template.chat_template import ChatTemplate, TemplateRefusedError
+from engine.data.template.layout import DataPiece, data_pieces
+from engine.data.template.traced import TracedStr
 
 
 @dataclass(frozen=True, slots=True)

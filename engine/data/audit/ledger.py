@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from engine.data.conversation import Conversation
+from engine.data.audit.flags import AuditFlag, FlagTally, RowFlag, Severity
+from engine.data.audit.report import Place
 from engine.data.errors import BadRow, DataError
-from engine.data.flags import AuditFlag, FlagTally, RowFlag, Severity
-from engine.data.samples import Place
-from engine.data.sources import DataFile
+from engine.data.examine import Examined
+from engine.data.sources.rows import DataFile
 
 WRONG_ROLE_SHARE = 0.1
 """From this share of a file's rows on, chats without a last answer look like a wrong role rather than odd chats."""
@@ -31,20 +31,28 @@ class Ledger:
     without_end: int = 0
     longest: int = 0
 
-    def refuse(self, bad_row: BadRow) -> None:
-        """Enter a bad row.
-
-        Raises:
-            DataError: bad rows stop the run.
-        """
+    def _refuse(self, bad_row: BadRow) -> None:
         if self.stops_at_bad_rows:
             raise DataError(f"{bad_row} (data.on_bad_row: skip leaves such rows out).")
-        self.places[bad_row.row] = Place(bad_row.file, bad_row.line)
         self.bad_rows.append(bad_row)
 
-    def note(self, conversation: Conversation, code: str, severity: Severity, message: str) -> None:
-        """Enter a finding about a whole row."""
-        self.add(RowFlag(code, severity, conversation.row, conversation.file, conversation.line, message))
+    def enter(self, examined: Examined) -> None:
+        """Enter what became of a row.
+
+        Raises:
+            DataError: it is bad, and bad rows stop the run.
+        """
+        self.places[examined.row] = Place(examined.file, examined.line)
+        if examined.bad is not None:
+            self._refuse(examined.bad)
+            return
+        for flag in examined.flags:
+            self.add(flag)
+        codes = {flag.code for flag in examined.flags}
+        self.dropped += not examined.kept
+        self.truncated += examined.is_truncated
+        self.without_end += "END_TOKEN_CUT" in codes
+        self.longest = max(self.longest, examined.kept)
 
     def add(self, flag: RowFlag) -> None:
         """Enter a finding."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.data.traced import ROLE, Origin, TracedStr, runs_of
+from engine.data.template.traced import ROLE, Origin, TracedStr, runs_of
 
 
 @dataclass(frozen=True, slots=True)

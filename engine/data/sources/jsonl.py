@@ -5,33 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from engine.data.errors import BadRow, DataError
+from engine.data.sources.rows import DataFile, RawRow
 
 BOM = b"\xef\xbb\xbf"
 _OTHER_BOMS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
-
-
-@dataclass(frozen=True, slots=True)
-class RawRow:
-    """One JSON object as it stands in its file; `row` counts from 0 over all files, `line` from 1."""
-
-    row: int
-    file: str
-    line: int
-    value: dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class DataFile:
-    """What was read of one file. `sha256` is of the whole file, byte for byte."""
-
-    path: Path
-    sha256: str
-    has_bom: bool
 
 
 class JsonlReader:
@@ -40,9 +21,9 @@ class JsonlReader:
     After the reading, `files` holds each file's fingerprint.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, first_row: int = 0) -> None:
         self.files: list[DataFile] = []
-        self._next_row = 0
+        self._next_row = first_row
 
     def read(self, paths: Sequence[Path]) -> Iterator[RawRow | BadRow]:
         """The rows of the files in order. Lines that are not a JSON object come as `BadRow`; blank lines are skipped.

@@ -1,16 +1,15 @@
-"""Findings about one conversation: what its text says, and what the template made of it."""
+"""Findings about one chat: what its text says, and what the template made of it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
+from engine.data.audit.flags import RowFlag, Severity
 from engine.data.conversation import CONTENT, Conversation, Turn
-from engine.data.flags import AuditFlag, RowFlag, Severity
-from engine.data.layout import DataPiece, data_pieces
-from engine.data.masking import Why
-from engine.data.render import Rendered
-from engine.data.template_facts import TemplateFacts
+from engine.data.rendering.masking import Why
+from engine.data.rendering.rendered import Rendered
+from engine.data.template.facts import TemplateFacts
+from engine.data.template.layout import DataPiece, data_pieces
 
 THINK_OPEN, THINK_CLOSE = "<think>", "</think>"
 
@@ -39,9 +38,8 @@ def _missing_answer(conversation: Conversation) -> Iterator[RowFlag]:
         yield _flag(conversation, "ENDS_WITHOUT_ANSWER", Severity.WARNING, message, first)
 
 
-def rendering_flags(rendered: Rendered, facts: TemplateFacts) -> Iterator[RowFlag]:
+def rendering_flags(conversation: Conversation, rendered: Rendered, facts: TemplateFacts) -> Iterator[RowFlag]:
     """Findings about the rendered text."""
-    conversation = rendered.conversation
     if facts.turn_end is None and any(turn.is_answer for turn in conversation.turns):
         message = (
             "the template has no token that ends an answer; a special token that opens the next turn counts as the end"
@@ -56,21 +54,20 @@ def rendering_flags(rendered: Rendered, facts: TemplateFacts) -> Iterator[RowFla
     if rendered.special_texts:
         message = f"text like {rendered.special_texts[0]!r} in the data stays plain text"
         yield _flag(conversation, "SPECIAL_TEXT_IN_DATA", Severity.INFO, message)
-    yield from _template_text_in_answers(rendered)
-    yield from _changed_texts(rendered)
+    yield from _template_text_in_answers(conversation, rendered)
+    yield from _changed_texts(conversation, rendered)
 
 
-def _template_text_in_answers(rendered: Rendered) -> Iterator[RowFlag]:
+def _template_text_in_answers(conversation: Conversation, rendered: Rendered) -> Iterator[RowFlag]:
     for segment in rendered.segments:
         if segment.why is Why.TEMPLATE_IN_ANSWER:
             text = str.__getitem__(rendered.text, slice(segment.start, segment.stop))
             trained = "trained" if segment.loss else "not trained"
             message = f"the template adds {text[:80]!r} to the answer; it is {trained}"
-            yield _flag(rendered.conversation, "TEMPLATE_TEXT_IN_ANSWER", Severity.INFO, message, segment.turn)
+            yield _flag(conversation, "TEMPLATE_TEXT_IN_ANSWER", Severity.INFO, message, segment.turn)
 
 
-def _changed_texts(rendered: Rendered) -> Iterator[RowFlag]:
-    conversation = rendered.conversation
+def _changed_texts(conversation: Conversation, rendered: Rendered) -> Iterator[RowFlag]:
     pieces = data_pieces(rendered.text)
     for number, turn in enumerate(conversation.turns):
         if turn.is_empty:
@@ -129,13 +126,3 @@ def _flag(conversation: Conversation, code: str, severity: Severity, message: st
     """`turn` counts from 0 here and from 1 in the flag."""
     shown = None if turn is None else turn + 1
     return RowFlag(code, severity, conversation.row, conversation.file, conversation.line, message, shown)
-
-
-def tokenizer_flags(tokenizer: Any, facts: TemplateFacts) -> Iterator[AuditFlag]:
-    """Findings about the tokenizer and its template, which concern every row alike."""
-    bos = tokenizer.bos_token
-    if not bos or facts.first_text.startswith(bos):
-        return
-    if tokenizer("x")["input_ids"][:1] == [tokenizer.bos_token_id]:
-        message = f"the tokenizer would add {bos!r} in front, the chat template does not; the template is followed"
-        yield AuditFlag("BOS_NOT_IN_TEMPLATE", Severity.INFO, 1, (), message)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from engine.data.traced import Run, TracedStr, concat, runs_of
+from engine.data.template.traced import Run, TracedStr, concat, runs_of
 
 
 def dumps(

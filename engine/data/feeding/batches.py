@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from engine.data.samples import Sample
+from engine.data.feeding.samples import Sample
 from engine.labels import IGNORED_LABEL
 
 
@@ -32,18 +32,21 @@ class Batch:
 def collate(samples: Sequence[Sample], pad_id: int) -> Batch:
     """One batch of `samples`, in order; `pad_id` fills the slots behind a sample and has no influence on the loss."""
     assert samples, "a batch needs at least one sample"
-    longest = max(len(sample.input_ids) for sample in samples)
+    longest = max(map(len, samples))
 
-    def padded(rows: list[list[int]], filler: int) -> Tensor:
-        return torch.tensor([row + [filler] * (longest - len(row)) for row in rows], dtype=torch.int64)
-
-    labels = padded([[IGNORED_LABEL, *sample.labels[1:]] for sample in samples], IGNORED_LABEL)
+    input_ids = torch.full((len(samples), longest), pad_id, dtype=torch.int64)
+    attention_mask = torch.zeros_like(input_ids)
+    labels = torch.full_like(input_ids, IGNORED_LABEL)
+    for number, sample in enumerate(samples):
+        input_ids[number, : len(sample)] = torch.from_numpy(sample.input_ids)
+        attention_mask[number, : len(sample)] = 1
+        labels[number, 1 : len(sample)] = torch.from_numpy(sample.labels[1:])
     return Batch(
-        input_ids=padded([sample.input_ids for sample in samples], pad_id),
-        attention_mask=padded([[1] * len(sample.input_ids) for sample in samples], 0),
+        input_ids=input_ids,
+        attention_mask=attention_mask,
         labels=labels,
         rows=tuple(sample.row for sample in samples),
-        real_tokens=sum(len(sample.input_ids) for sample in samples),
+        real_tokens=sum(map(len, samples)),
         slots=longest * len(samples),
         loss_tokens=int((labels != IGNORED_LABEL).sum()),
     )

@@ -18,9 +18,9 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from engine.data.conversation import CONTENT, Turn
-from engine.data.layout import DataPiece, data_pieces, template_gaps
-from engine.data.template_facts import SpecialTokens, TemplateFacts
-from engine.data.traced import TracedStr
+from engine.data.template.facts import SpecialTokens, TemplateFacts
+from engine.data.template.layout import DataPiece, data_pieces, template_gaps
+from engine.data.template.traced import TracedStr
 
 
 class Why(StrEnum):
@@ -49,12 +49,21 @@ class Segment(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class MaskOptions:
+    """What the config says about the mask (`data.train_on_template_text` and its neighbours)."""
+
+    train_on_template_text: bool = False
+    train_on_reasoning: bool = True
+    last_turn_only: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class MaskRules:
     """Everything that the mask depends on besides the text."""
 
     facts: TemplateFacts
     tokens: SpecialTokens
-    train_on_template_text: bool = False
+    options: MaskOptions
 
 
 def mask_segments(text: TracedStr, turns: tuple[Turn, ...], rules: MaskRules) -> list[Segment]:
@@ -88,7 +97,7 @@ class _Masker:
     def _add(self, start: int, stop: int, turn: int | None, why: Why) -> None:
         """Append a segment of a turn that may have loss, or say why it has none."""
         trains = why in (Why.ANSWER, Why.WRAPPING, Why.TURN_END)
-        trains |= why is Why.TEMPLATE_IN_ANSWER and self.rules.train_on_template_text
+        trains |= why is Why.TEMPLATE_IN_ANSWER and self.rules.options.train_on_template_text
         if trains and turn is not None and not self.turns[turn].trained:
             self.found.append(Segment(start, stop, turn, Why.WEIGHT_ZERO, False))
         elif trains and turn is not None and self.turns[turn].is_empty:

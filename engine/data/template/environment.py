@@ -20,8 +20,8 @@ from jinja2.parser import Parser
 from jinja2.runtime import Context, Macro
 from jinja2.sandbox import ImmutableSandboxedEnvironment, SandboxedFormatter
 
-from engine.data.traced import TracedStr, concat
-from engine.data.traced_json import dumps
+from engine.data.template.traced import TracedStr, concat
+from engine.data.template.traced_json import dumps
 
 
 def template_environment() -> TracedEnvironment:

@@ -21,8 +21,8 @@ from typing import Any
 from tokenizers import AddedToken, Encoding, Tokenizer
 
 from engine.data.errors import DataError
-from engine.data.layout import data_pieces, template_gaps
-from engine.data.traced import TracedStr
+from engine.data.template.layout import data_pieces, template_gaps
+from engine.data.template.traced import TracedStr
 
 _FIRST_PRIVATE = 0x10_0000  # plane 16, private use throughout
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from engine.data.errors import DataError
-from engine.data.samples import Sample
+from engine.data.feeding.samples import Sample
 
 
 def held_out(samples: list[Sample], share: float, limit: int | None, seed: int) -> tuple[list[Sample], list[Sample]]:

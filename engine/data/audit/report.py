@@ -1,25 +1,12 @@
-"""What training consumes, and what preparing it has to report."""
+"""What became of the rows of a data set, in numbers."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from engine.data.audit.flags import AuditFlag
 from engine.data.errors import BadRow
-from engine.data.flags import AuditFlag
-
-
-@dataclass(frozen=True, slots=True)
-class Sample:
-    """One row, ready to train: `labels` has the indices of `input_ids`, -100 where there is no loss."""
-
-    row: int
-    input_ids: list[int]
-    labels: list[int]
-
-    @property
-    def loss_tokens(self) -> int:
-        return sum(label >= 0 for label in self.labels)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +23,9 @@ class Report:
 
     Rows are `rows_read` = `rows_kept` + `rows_dropped` (nothing to train within the limit) + the bad ones, which
     `bad_rows` lists one by one. `rows_without_end` were cut in the middle of an answer. Token counts are those of the
-    training rows. `data_hashes`: SHA-256 by file.
+    training rows. `data_hashes`: SHA-256 by file. `kinds`: rows by format, the bad ones as `unknown`.
+    `trained_by_role`: tokens and loss tokens of the kept rows by role, `template` for what belongs to no turn.
+    `lengths`: rows by length in tokens before the cut, in powers of two (key n: up to n tokens).
     """
 
     rows_read: int
@@ -53,17 +42,11 @@ class Report:
     flags: tuple[AuditFlag, ...]
     places: Mapping[int, Place]
     data_hashes: Mapping[str, str]
+    kinds: Mapping[str, int] = field(default_factory=dict)
+    trained_by_role: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    lengths: Mapping[int, int] = field(default_factory=dict)
 
     @property
     def rows_bad(self) -> int:
         """Rows that were skipped under `on_bad_row: skip`."""
         return len(self.bad_rows)
-
-
-@dataclass(frozen=True, slots=True)
-class PreparedData:
-    """Samples in the order of their rows; `eval` is empty where no evaluation set was asked for."""
-
-    train: list[Sample]
-    eval: list[Sample]
-    report: Report

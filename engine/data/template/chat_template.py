@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import jinja2
 
 from engine.data.conversation import REASONING, Turn
 from engine.data.errors import DataError
-from engine.data.template_env import template_environment
-from engine.data.traced import ROLE, Origin, TracedStr
+from engine.data.template.environment import template_environment
+from engine.data.template.traced import ROLE, Origin, TracedStr
 
 _TEMPLATE_ERRORS = (jinja2.TemplateError, TypeError, ValueError, LookupError, ArithmeticError, AttributeError)
 
@@ -81,18 +81,29 @@ class ChatTemplate:
         return rendered
 
 
-def _message(turn: Turn) -> dict[str, str]:
+def _message(turn: Turn) -> dict[str, Any]:
     """The turn as templates expect it. gpt-oss templates read the reasoning under another name."""
-    message = {ROLE: turn.role, **turn.texts}
+    message = {ROLE: turn.role, **turn.message}
     if REASONING in message:
         message["thinking"] = message[REASONING]
     return message
 
 
-def _traced_message(number: int, turn: Turn) -> dict[str, str]:
-    traced: dict[str, str] = {
-        key: TracedStr.from_data(text, Origin(number, key)) for key, text in {ROLE: turn.role, **turn.texts}.items()
+def _traced_message(number: int, turn: Turn) -> dict[str, Any]:
+    traced: dict[str, Any] = {
+        key: _traced(value, number, key) for key, value in {ROLE: turn.role, **turn.message}.items()
     }
     if REASONING in traced:
         traced["thinking"] = traced[REASONING]
     return traced
+
+
+def _traced(value: Any, turn: int, path: str) -> Any:
+    """The value with every string in it traced; the paths are those of `Turn.texts`."""
+    if isinstance(value, str):
+        return TracedStr.from_data(value, Origin(turn, path))
+    if isinstance(value, Mapping):
+        return {key: _traced(item, turn, f"{path}.{key}") for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_traced(item, turn, f"{path}.{number}") for number, item in enumerate(value)]
+    return value

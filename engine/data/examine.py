@@ -1,0 +1,125 @@
+"""One row from its raw form to tokens, with all that is to be said about it: the step that training, the audit and the
+inspector share, so that they show the very same tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from engine.data.audit.checks import flags_of
+from engine.data.audit.flags import RowFlag, Severity
+from engine.data.conversation import Example
+from engine.data.errors import BadRow, BadRowError
+from engine.data.formats import parse_row
+from engine.data.rendering.masking import MaskOptions
+from engine.data.rendering.rendered import Rendered
+from engine.data.rendering.renderer import Renderer
+from engine.data.sources.rows import RawRow
+from engine.labels import IGNORED_LABEL
+
+
+class RowOptions(Protocol):
+    """What is read of the config's `data` section to turn one row into tokens."""
+
+    @property
+    def messages_field(self) -> str: ...
+    @property
+    def max_seq_length(self) -> int: ...
+    @property
+    def train_on_template_text(self) -> bool: ...
+    @property
+    def train_on_reasoning(self) -> bool: ...
+    @property
+    def last_turn_only(self) -> bool: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """What became of one row.
+
+    Either `bad` says why it cannot be used, or `example` and `rendered` are there. `labels` are those of the whole row;
+    training takes the first `kept` tokens, none (0) where nothing within the limit of length has loss.
+    """
+
+    row: int
+    file: str
+    line: int
+    flags: tuple[RowFlag, ...] = ()
+    bad: BadRow | None = None
+    example: Example | None = None
+    rendered: Rendered | None = None
+    labels: Sequence[int] = ()
+    kept: int = 0
+
+    @property
+    def num_tokens(self) -> int:
+        """Tokens before any cut."""
+        return len(self.labels)
+
+    @property
+    def is_truncated(self) -> bool:
+        """The limit of length cuts tokens off."""
+        return 0 < self.kept < len(self.labels)
+
+
+class Examiner:
+    """Turns raw rows into tokens with one tokenizer under the options of a config's `data` section.
+
+    Raises:
+        DataError: the tokenizer has no usable chat template, or no fast version.
+    """
+
+    def __init__(self, tokenizer: Any, options: RowOptions) -> None:
+        self._options = options
+        mask = MaskOptions(options.train_on_template_text, options.train_on_reasoning, options.last_turn_only)
+        self.renderer = Renderer(tokenizer, mask)
+
+    def examine(self, rows: Sequence[RawRow | BadRow]) -> list[Examined]:
+        """One result a row, in order. Many rows at once are faster: the tokenizer spreads them over the cores."""
+        parsed = [self._parse(row) for row in rows]
+        rendered = iter(self.renderer.render([one for one in parsed if not isinstance(one, BadRow)]))
+        return [self._examined(one if isinstance(one, BadRow) else next(rendered)) for one in parsed]
+
+    def _parse(self, row: RawRow | BadRow) -> Example | BadRow:
+        if isinstance(row, BadRow):
+            return row
+        try:
+            return parse_row(row, self._options.messages_field)
+        except BadRowError as error:
+            return error.bad_row
+
+    def _examined(self, found: Rendered | BadRow) -> Examined:
+        if isinstance(found, BadRow):
+            return Examined(found.row, found.file, found.line, bad=found)
+        example, labels, limit = found.example, found.labels, self._options.max_seq_length
+        has_loss = any(label != IGNORED_LABEL for label in labels[:limit])
+        flags = (
+            *flags_of(found, self.renderer.facts),
+            *_length_flags(example, labels, limit, has_loss),
+        )
+        kept = min(len(labels), limit) if has_loss else 0
+        return Examined(example.row, example.file, example.line, flags, None, example, found, labels, kept)
+
+
+def _length_flags(example: Example, labels: list[int], limit: int, has_loss: bool) -> Iterator[RowFlag]:
+    if not has_loss:
+        yield _flag(example, "NO_TRAINABLE_TOKENS", _no_trainable_tokens(labels, limit))
+    elif len(labels) > limit:
+        message = f"{len(labels)} tokens are over the limit of {limit} (data.max_seq_length); the rest is cut off"
+        yield _flag(example, "TRUNCATED", message)
+        if labels[limit - 1] != IGNORED_LABEL and labels[limit] != IGNORED_LABEL:
+            yield _flag(
+                example, "END_TOKEN_CUT", f"the limit of {limit} tokens falls into an answer, which loses its end"
+            )
+
+
+def _no_trainable_tokens(labels: list[int], limit: int) -> str:
+    length = f"{len(labels)} tokens, limit {limit}"
+    if any(label != IGNORED_LABEL for label in labels):
+        return f"nothing to train within the limit of length, the row is left out ({length})"
+    return f"no answer to train, the row is left out ({length})"
+
+
+def _flag(example: Example, code: str, message: str) -> RowFlag:
+    return RowFlag(code, Severity.WARNING, example.row, example.file, example.line, message)

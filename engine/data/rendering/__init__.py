@@ -1,0 +1,1 @@
+"""From examples to text, tokens and the loss of each token."""

@@ -1,0 +1,50 @@
+"""One example as text and tokens: the result of rendering."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass
+
+from engine.data.conversation import Example
+from engine.data.rendering.masking import Segment
+from engine.data.rendering.tokens import EncodedText
+from engine.data.template.traced import TracedStr
+from engine.labels import IGNORED_LABEL
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """One example as text and tokens, before any limit of length.
+
+    `segments` cover the text. A token belongs to the segment of its first byte: `token_stops[i]` is the number of
+    tokens up to the end of segment i. `starts[i]` is the place in the text where token i begins. `special_texts` are
+    what the data wrote that looks like a special token and was kept as plain text.
+    """
+
+    example: Example
+    text: TracedStr
+    segments: list[Segment]
+    input_ids: list[int]
+    starts: list[int]
+    token_stops: list[int]
+    special_texts: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, example: Example, text: TracedStr, segments: list[Segment], encoded: EncodedText) -> Rendered:
+        """Assign the tokens to the segments."""
+        stops = [bisect_left(encoded.starts, segment.stop) for segment in segments]
+        return cls(example, text, segments, encoded.ids, encoded.starts, stops, encoded.special_texts)
+
+    @property
+    def labels(self) -> list[int]:
+        """The ids of the tokens that have loss, -100 elsewhere and always for the first token."""
+        labels = [IGNORED_LABEL] * len(self.input_ids)
+        for segment, start, stop in zip(self.segments, [0, *self.token_stops], self.token_stops, strict=False):
+            if segment.loss:
+                labels[start:stop] = self.input_ids[start:stop]
+        labels[:1] = [IGNORED_LABEL] * len(labels[:1])
+        return labels
+
+    def segment_of(self, token: int) -> Segment:
+        """Turn, reason and loss of one token."""
+        return self.segments[bisect_right(self.token_stops, token)]

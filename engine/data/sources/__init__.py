@@ -1,0 +1,1 @@
+"""Where rows come from: files, folders and data sets of the hub."""

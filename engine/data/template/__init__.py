@@ -1,0 +1,1 @@
+"""Chat templates, rendered with the origin of every character."""
