@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from engine.data.audit.flags import RowFlag, Severity
 from engine.data.conversation import CONTENT, Conversation, Turn
-from engine.data.rendering.masking import Why
+from engine.data.rendering.reasons import Why
 from engine.data.rendering.rendered import Rendered
 from engine.data.template.facts import TemplateFacts
 from engine.data.template.layout import DataPiece, data_pieces

@@ -13,39 +13,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import lru_cache
-from typing import NamedTuple
 
 from engine.data.conversation import CONTENT, Turn
+from engine.data.rendering.reasons import Segment, Why
 from engine.data.template.facts import SpecialTokens, TemplateFacts
 from engine.data.template.layout import DataPiece, data_pieces, template_gaps
 from engine.data.template.traced import TracedStr
-
-
-class Why(StrEnum):
-    """Why a stretch of text has loss or not."""
-
-    ANSWER = "answer"
-    WRAPPING = "around the data's text"
-    TURN_END = "end of the turn"
-    TEMPLATE_IN_ANSWER = "template text in an answer"
-    HEADER = "header"
-    SUPPLIED = "the data's text that the generation prompt supplies"
-    TEMPLATE = "template"
-    OTHER_ROLE = "not the assistant's"
-    WEIGHT_ZERO = "weight 0"
-    EMPTY_ANSWER = "empty answer"
-
-
-class Segment(NamedTuple):
-    """Characters `start` up to `stop`, the turn they belong to (from 0; None for none) and whether they have loss."""
-
-    start: int
-    stop: int
-    turn: int | None
-    why: Why
-    loss: bool
 
 
 @dataclass(frozen=True, slots=True)

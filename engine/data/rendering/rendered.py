@@ -6,7 +6,7 @@ from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 
 from engine.data.conversation import Example
-from engine.data.rendering.masking import Segment
+from engine.data.rendering.reasons import Segment
 from engine.data.rendering.tokens import EncodedText
 from engine.data.template.traced import TracedStr
 from engine.labels import IGNORED_LABEL
