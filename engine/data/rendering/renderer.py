@@ -8,6 +8,7 @@ from typing import Any
 from engine.data.conversation import Conversation, Example
 from engine.data.errors import BadRow
 from engine.data.rendering.chat import ChatRenderer
+from engine.data.rendering.draft import Draft
 from engine.data.rendering.masking import MaskOptions, MaskRules
 from engine.data.rendering.rendered import Rendered
 from engine.data.rendering.tokens import TextEncoder
@@ -38,3 +39,9 @@ class Renderer:
             else example.bad_row("NOT_AVAILABLE", "plain text and token rows are not available yet")
             for example in examples
         ]
+
+    def draft(self, example: Example) -> Draft | BadRow:
+        """Text and mask without the tokenizer, which takes long for long rows; otherwise as `render`."""
+        if isinstance(example, Conversation):
+            return self._chat.draft(example)
+        return example.bad_row("NOT_AVAILABLE", "plain text and token rows are not available yet")
