@@ -21,7 +21,8 @@ from engine.health import TrainingHealth
 from engine.memory.live import MemoryMeter
 from engine.model.head import loss_head
 from engine.model.hub import is_local, local_folder
-from engine.model.load import check_vocabulary, load_model, load_tokenizer, pick_device, weights_dtype
+from engine.model.load import check_vocabulary, load_model, pick_device, weights_dtype
+from engine.model.tokenizer import load_tokenizer
 from engine.monitor import visible_card_names
 from engine.optim.build import build_optimizer
 from engine.optim.schedules import FLOAT_NOISE_DIGITS, warmup_steps

@@ -15,6 +15,7 @@ ByteProgress = Callable[[int, int], None]
 FILES = ("*.json", "*.safetensors", "*.jinja", "*.txt", "*.model")
 OLD_WEIGHTS = ("*.bin",)
 """Fetched only where a model has no safetensors; most have both, which would double the download."""
+WEIGHTS = ("*.safetensors",)
 _KEY = "model.name_or_path"
 
 
@@ -23,6 +24,20 @@ def local_folder(name_or_path: str, trust_remote_code: bool, progress: ByteProgr
 
     Raises UserError when there is no such folder, no such model, no permission, or no network.
     """
+    return _existing_folder(name_or_path) or _from_hub(name_or_path, trust_remote_code, progress)
+
+
+def tokenizer_folder(name_or_path: str, trust_remote_code: bool, progress: ByteProgress) -> Path:
+    """A folder with all of the model's files but the weights, which may be many GB. Raises UserError as above."""
+    folder = _existing_folder(name_or_path)
+    if folder is not None:
+        return folder
+    patterns = [pattern for pattern in _patterns(trust_remote_code) if pattern not in WEIGHTS]
+    return _download(name_or_path, patterns, progress)
+
+
+def _existing_folder(name_or_path: str) -> Path | None:
+    """The local folder of that name; None for a name on the hub."""
     path = Path(name_or_path).expanduser()
     if path.is_dir():
         if not (path / "config.json").is_file():
@@ -30,7 +45,7 @@ def local_folder(name_or_path: str, trust_remote_code: bool, progress: ByteProgr
         return path
     if path.exists() or name_or_path.startswith((".", "/", "~")) or name_or_path.count("/") > 1:
         raise UserError(f"{_KEY}: there is no folder {path}; give a local model folder or a hub name (owner/model).")
-    return _from_hub(name_or_path, trust_remote_code, progress)
+    return None
 
 
 def is_local(name_or_path: str) -> bool:
@@ -39,11 +54,15 @@ def is_local(name_or_path: str) -> bool:
 
 
 def _from_hub(name: str, trust_remote_code: bool, progress: ByteProgress) -> Path:
-    patterns = [*FILES, "*.py"] if trust_remote_code else list(FILES)
+    patterns = _patterns(trust_remote_code)
     folder = _download(name, patterns, progress)
     if not any(folder.glob("*.safetensors")):
         folder = _download(name, [*patterns, *OLD_WEIGHTS], progress)
     return folder
+
+
+def _patterns(trust_remote_code: bool) -> list[str]:
+    return [*FILES, "*.py"] if trust_remote_code else list(FILES)
 
 
 def _download(name: str, patterns: list[str], progress: ByteProgress) -> Path:

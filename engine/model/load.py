@@ -1,9 +1,7 @@
-"""Loads the model and its tokenizer as the config says, and explains what stands in the way."""
+"""Loads the model as the config says, and explains what stands in the way."""
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,12 +9,10 @@ import torch
 
 from engine.config.schema import Model as ModelConfig
 from engine.errors import UserError
-from engine.session.failures import is_out_of_memory
+from engine.model.explain import explained
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
-
-_LFS_HEADER = b"version https://git-lfs"
 
 
 def pick_device() -> torch.device:
@@ -29,17 +25,6 @@ def weights_dtype(config: ModelConfig, device: torch.device) -> torch.dtype:
     if config.torch_dtype == "auto":
         return torch.bfloat16 if device.type == "cuda" else torch.float32
     return {"float32": torch.float32, "bfloat16": torch.bfloat16}[config.torch_dtype]
-
-
-def load_tokenizer(folder: Path, config: ModelConfig) -> PreTrainedTokenizerBase:
-    """The model's tokenizer. Raises UserError when it is missing or needs code that may not run."""
-    from transformers import AutoTokenizer
-
-    with _explained(folder, config, "tokenizer"):
-        tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(
-            folder, trust_remote_code=config.trust_remote_code, local_files_only=True
-        )
-    return tokenizer
 
 
 def load_model(folder: Path, config: ModelConfig, device: torch.device) -> PreTrainedModel:
@@ -60,7 +45,7 @@ def load_model(folder: Path, config: ModelConfig, device: torch.device) -> PreTr
     if config.attn_implementation != "auto":
         options["attn_implementation"] = config.attn_implementation
     lacking = None
-    with _explained(folder, config, "model"):
+    with explained(folder, config, "model"):
         if config.init == "random":
             shape = AutoConfig.from_pretrained(folder, trust_remote_code=config.trust_remote_code)
             with torch.device(device):
@@ -102,44 +87,3 @@ def _lacking(found: dict[str, Any]) -> str | None:
         shapes = f"{name} is {list(stored)} instead of {list(wanted)}"
         return f"{len(mismatched):,} tensors have another shape, the first: {shapes}"
     return None
-
-
-@contextlib.contextmanager
-def _explained(folder: Path, config: ModelConfig, what: str) -> Iterator[None]:
-    """Put into one sentence whatever the libraries that read the files say, but for memory that is used up."""
-    try:
-        yield
-    except Exception as error:
-        if is_out_of_memory(error):
-            raise
-        raise UserError(_reason(folder, config, what, error)) from error
-
-
-def _reason(folder: Path, config: ModelConfig, what: str, error: BaseException) -> str:
-    text = " ".join(str(error).split())
-    if "trust_remote_code" in text:
-        return (
-            f"model.name_or_path: the {what} of {config.name_or_path} comes with Python code of its own; "
-            "read it, then set model.trust_remote_code: true to let it run."
-        )
-    if isinstance(error, OSError) and what == "model" and not any(folder.glob("*.safetensors")):
-        return (
-            f"model.name_or_path: the folder {folder} holds no weights (*.safetensors); "
-            "give a folder that has them, or set model.init: random."
-        )
-    pointers = [file.name for file in sorted(folder.glob("*")) if _is_git_lfs_pointer(file)]
-    if pointers:
-        return (
-            f"model.name_or_path: {pointers[0]} in {folder} is only a Git LFS pointer, not the file itself; "
-            "fetch it with `git lfs pull`."
-        )
-    if isinstance(error, ImportError) or "flash_attn" in text or "FlashAttention" in text:
-        return f"model.attn_implementation: {config.attn_implementation} cannot run here: {text[:300]}"
-    return f"model.name_or_path: the {what} in {folder} cannot be loaded: {text[:300]}"
-
-
-def _is_git_lfs_pointer(file: Path) -> bool:
-    if not file.is_file():
-        return False
-    with file.open("rb") as content:
-        return content.read(len(_LFS_HEADER)) == _LFS_HEADER

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from engine.errors import UserError
-from engine.model.hub import local_folder
+from engine.model.hub import local_folder, tokenizer_folder
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 FILES = {
@@ -93,6 +93,12 @@ def test_a_model_arrives_with_progress_and_without_what_is_not_needed(tmp_path: 
     assert folder.is_relative_to(tmp_path)
     wanted = len(FILES["config.json"]) + len(FILES["model.safetensors"])
     assert max(done for done, _ in seen) == wanted == max(total for _, total in seen)
+
+
+@pytest.mark.usefixtures("hub")
+def test_looking_at_data_brings_no_weights() -> None:
+    folder = tokenizer_folder("owner/small", False, lambda done, total: None)
+    assert [path.name for path in folder.iterdir()] == ["config.json"]
 
 
 @pytest.mark.usefixtures("hub")

@@ -10,7 +10,8 @@ from safetensors.torch import load_file, save_file
 from engine.config import Model
 from engine.errors import UserError
 from engine.model.hub import local_folder
-from engine.model.load import load_model, load_tokenizer, weights_dtype
+from engine.model.load import load_model, weights_dtype
+from engine.model.tokenizer import load_tokenizer
 
 QUICKSTART = Path(__file__).parents[2] / "configs" / "quickstart" / "model"
 
