@@ -4,19 +4,25 @@ inspector share, so that they show the very same tokens."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
+
+import numpy as np
 
 from engine.data.audit.checks import flags_of
 from engine.data.audit.flags import RowFlag, Severity
 from engine.data.conversation import Example
 from engine.data.errors import BadRow, BadRowError
+from engine.data.feeding.samples import LossMask
 from engine.data.formats import parse_row
 from engine.data.rendering.masking import MaskOptions
 from engine.data.rendering.rendered import Rendered
 from engine.data.rendering.renderer import Renderer
 from engine.data.sources.rows import RawRow
-from engine.labels import IGNORED_LABEL
+
+
+def _no_mask() -> LossMask:
+    return np.zeros(0, dtype=np.bool_)
 
 
 class RowOptions(Protocol):
@@ -38,8 +44,8 @@ class RowOptions(Protocol):
 class Examined:
     """What became of one row.
 
-    Either `bad` says why it cannot be used, or `example` and `rendered` are there. `labels` are those of the whole row;
-    training takes the first `kept` tokens, none (0) where nothing within the limit of length has loss.
+    Either `bad` says why it cannot be used, or `example` and `rendered` are there. `has_loss`: [S] bool, for the whole
+    row; training takes the first `kept` tokens, none (0) where nothing within the limit of length has loss.
     """
 
     row: int
@@ -49,18 +55,18 @@ class Examined:
     bad: BadRow | None = None
     example: Example | None = None
     rendered: Rendered | None = None
-    labels: Sequence[int] = ()
+    has_loss: LossMask = field(default_factory=_no_mask)
     kept: int = 0
 
     @property
     def num_tokens(self) -> int:
         """Tokens before any cut."""
-        return len(self.labels)
+        return len(self.has_loss)
 
     @property
     def is_truncated(self) -> bool:
         """The limit of length cuts tokens off."""
-        return 0 < self.kept < len(self.labels)
+        return 0 < self.kept < self.num_tokens
 
 
 class Examiner:
@@ -92,31 +98,31 @@ class Examiner:
     def _examined(self, found: Rendered | BadRow) -> Examined:
         if isinstance(found, BadRow):
             return Examined(found.row, found.file, found.line, bad=found)
-        example, labels, limit = found.example, found.labels, self._options.max_seq_length
-        has_loss = any(label != IGNORED_LABEL for label in labels[:limit])
+        example, has_loss, limit = found.example, found.has_loss, self._options.max_seq_length
+        is_trained = bool(has_loss[:limit].any())
         flags = (
             *flags_of(found, self.renderer.facts),
-            *_length_flags(example, labels, limit, has_loss),
+            *_length_flags(example, has_loss, limit, is_trained),
         )
-        kept = min(len(labels), limit) if has_loss else 0
-        return Examined(example.row, example.file, example.line, flags, None, example, found, labels, kept)
+        kept = min(len(has_loss), limit) if is_trained else 0
+        return Examined(example.row, example.file, example.line, flags, None, example, found, has_loss, kept)
 
 
-def _length_flags(example: Example, labels: list[int], limit: int, has_loss: bool) -> Iterator[RowFlag]:
-    if not has_loss:
-        yield _flag(example, "NO_TRAINABLE_TOKENS", _no_trainable_tokens(labels, limit))
-    elif len(labels) > limit:
-        message = f"{len(labels)} tokens are over the limit of {limit} (data.max_seq_length); the rest is cut off"
+def _length_flags(example: Example, has_loss: LossMask, limit: int, is_trained: bool) -> Iterator[RowFlag]:
+    if not is_trained:
+        yield _flag(example, "NO_TRAINABLE_TOKENS", _no_trainable_tokens(has_loss, limit))
+    elif len(has_loss) > limit:
+        message = f"{len(has_loss)} tokens are over the limit of {limit} (data.max_seq_length); the rest is cut off"
         yield _flag(example, "TRUNCATED", message)
-        if labels[limit - 1] != IGNORED_LABEL and labels[limit] != IGNORED_LABEL:
+        if has_loss[limit - 1] and has_loss[limit]:
             yield _flag(
                 example, "END_TOKEN_CUT", f"the limit of {limit} tokens falls into an answer, which loses its end"
             )
 
 
-def _no_trainable_tokens(labels: list[int], limit: int) -> str:
-    length = f"{len(labels)} tokens, limit {limit}"
-    if any(label != IGNORED_LABEL for label in labels):
+def _no_trainable_tokens(has_loss: LossMask, limit: int) -> str:
+    length = f"{len(has_loss)} tokens, limit {limit}"
+    if has_loss.any():
         return f"nothing to train within the limit of length, the row is left out ({length})"
     return f"no answer to train, the row is left out ({length})"
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, Protocol
 
+import numpy as np
+
+from engine.data.audit.flags import Severity
 from engine.data.audit.ledger import Ledger
 from engine.data.audit.report import Report
 from engine.data.audit.tokenizer_checks import tokenizer_flags
 from engine.data.errors import BadRow, DataError
 from engine.data.examine import Examiner, RowOptions
-from engine.data.feeding.samples import Sample, sample_of
+from engine.data.feeding.samples import Sample
 from engine.data.feeding.split import capped, held_out, share_of
 from engine.data.sources.corpus import Corpus
 from engine.data.sources.rows import RawRow, SourceSpec
@@ -57,7 +60,7 @@ def prepare(config: DataConfig, tokenizer: Any, progress: Progress | None = None
     Raises:
         DataError: a file or (under `on_bad_row: stop`) a row cannot be used, or nothing is left to train.
     """
-    ledger = Ledger(stops_at_bad_rows=config.on_bad_row == "stop")
+    ledger = Ledger()
     train_rows = Corpus([SourceSpec(path) for path in config.dataset])
     eval_rows = Corpus([SourceSpec(path) for path in config.eval_dataset or ()], first_row=len(train_rows))
     if not train_rows:
@@ -65,10 +68,10 @@ def prepare(config: DataConfig, tokenizer: Any, progress: Progress | None = None
             f"There is no row to train on in {', '.join(config.dataset) or 'data.dataset, which is empty'}."
         )
     examiner = Examiner(tokenizer, config)
-    maker = _SampleMaker(examiner, ledger, progress, total=len(train_rows) + len(eval_rows))
+    stops = config.on_bad_row == "stop"
+    maker = _SampleMaker(examiner, ledger, stops, progress, total=len(train_rows) + len(eval_rows))
     train = list(maker.samples(train_rows))
     evaluation = list(maker.samples(eval_rows))
-    kept = len(train) + len(evaluation)
     if config.eval_dataset is not None:
         evaluation = capped(evaluation, config.eval_samples, config.seed)
     elif config.eval_split is not None and train:
@@ -78,32 +81,28 @@ def prepare(config: DataConfig, tokenizer: Any, progress: Progress | None = None
     if config.eval_dataset is not None and not evaluation:
         raise DataError(_nothing_to_evaluate(config.eval_dataset, len(eval_rows)))
 
-    files = [*train_rows.files, *eval_rows.files]
-    report = Report(
-        rows_read=len(ledger.places),
-        rows_kept=kept,
-        rows_dropped=ledger.dropped,
-        rows_truncated=ledger.truncated,
-        rows_without_end=ledger.without_end,
+    report = replace(
+        ledger.report([*train_rows.files, *eval_rows.files], tokenizer_flags(tokenizer, examiner.renderer.facts)),
         train_rows=len(train),
         eval_rows=len(evaluation),
         tokens=sum(map(len, train)),
         loss_tokens=sum(sample.loss_tokens for sample in train),
-        longest=ledger.longest,
-        bad_rows=tuple(ledger.bad_rows),
-        flags=(*ledger.flags(files), *tokenizer_flags(tokenizer, examiner.renderer.facts)),
-        places=ledger.places,
-        data_hashes={str(file.path): file.sha256 for file in files},
     )
+    for flag in report.flags:
+        if flag.code == "ALL_TRAINED" and flag.severity is Severity.ERROR:
+            raise DataError(f"ALL_TRAINED: {flag.message}.")
     return PreparedData(train, evaluation, report)
 
 
 class _SampleMaker:
     """Turns rows into samples, batch by batch, and keeps the ledger."""
 
-    def __init__(self, examiner: Examiner, ledger: Ledger, progress: Progress | None, total: int) -> None:
+    def __init__(
+        self, examiner: Examiner, ledger: Ledger, stops_at_bad_rows: bool, progress: Progress | None, total: int
+    ) -> None:
         self._examiner = examiner
         self._ledger = ledger
+        self._stops_at_bad_rows = stops_at_bad_rows
         self._progress = progress
         self._total = total
         self._done = 0
@@ -113,10 +112,12 @@ class _SampleMaker:
         remaining = iter(rows)
         while batch := list(islice(remaining, _ROWS_AT_ONCE)):
             for examined in self._examiner.examine(batch):
+                if examined.bad is not None and self._stops_at_bad_rows:
+                    raise DataError(f"{examined.bad} (data.on_bad_row: skip leaves such rows out).")
                 self._ledger.enter(examined)
                 if examined.rendered is not None and examined.kept:
-                    kept = slice(0, examined.kept)
-                    yield sample_of(examined.row, examined.rendered.input_ids[kept], list(examined.labels[kept]))
+                    ids = np.array(examined.rendered.input_ids[: examined.kept], dtype=np.int32)
+                    yield Sample(examined.row, ids, examined.has_loss[: examined.kept])
             self._done += len(batch)
             if self._progress is not None:
                 self._progress(self._done, self._total)

@@ -1,94 +1,106 @@
-"""The book-keeping of a preparation: what became of each row, and what was found on the way."""
+"""The book-keeping of a preparation or an audit: what became of each row, and what was found on the way."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from engine.data.audit.flags import AuditFlag, FlagTally, RowFlag, Severity
-from engine.data.audit.report import Place
-from engine.data.errors import BadRow, DataError
+from engine.data.audit.flags import AuditFlag, FlagTally
+from engine.data.audit.places import Places
+from engine.data.audit.report import Report
+from engine.data.audit.shares import TrainedShares, trained_by_role
+from engine.data.audit.whole_set import about_the_set
+from engine.data.errors import BadRow
 from engine.data.examine import Examined
 from engine.data.sources.rows import DataFile
 
-WRONG_ROLE_SHARE = 0.1
-"""From this share of a file's rows on, chats without a last answer look like a wrong role rather than odd chats."""
-WRONG_ROLE_ROWS = 10
-"""Files with fewer rows say too little about that share."""
+UNKNOWN = "unknown"
+"""The kind of a row that cannot be used."""
 
 
 @dataclass(slots=True)
 class Ledger:
-    """Counts of rows, the bad ones, and all findings."""
+    """Counts of rows and tokens, the bad rows, and all findings.
 
-    stops_at_bad_rows: bool
-    places: dict[int, Place] = field(default_factory=dict)
+    Rows are entered in ascending order, all of a data set or any part of it; `report` can be asked for at any time.
+    Bad rows are counted like all others; whether they stop a run is for the caller to decide, and `bad_rows_stop` only
+    says whether they are told as an error or as a warning.
+    """
+
+    bad_rows_stop: bool = False
+    places: Places = field(default_factory=Places)
     bad_rows: list[BadRow] = field(default_factory=list)
     tally: FlagTally = field(default_factory=FlagTally)
     unanswered: Counter[str] = field(default_factory=Counter)
+    kinds: Counter[str] = field(default_factory=Counter)
+    kinds_of_files: dict[str, Counter[str]] = field(default_factory=dict)
+    lengths: Counter[int] = field(default_factory=Counter)
+    left_out: Counter[str] = field(default_factory=Counter)
+    shares: TrainedShares = field(default_factory=TrainedShares)
+    kept: int = 0
     dropped: int = 0
     truncated: int = 0
     without_end: int = 0
     longest: int = 0
 
-    def _refuse(self, bad_row: BadRow) -> None:
-        if self.stops_at_bad_rows:
-            raise DataError(f"{bad_row} (data.on_bad_row: skip leaves such rows out).")
-        self.bad_rows.append(bad_row)
-
     def enter(self, examined: Examined) -> None:
-        """Enter what became of a row.
-
-        Raises:
-            DataError: it is bad, and bad rows stop the run.
-        """
-        self.places[examined.row] = Place(examined.file, examined.line)
+        """Enter what became of a row."""
+        self.places.add(examined.row, examined.file, examined.line)
         if examined.bad is not None:
-            self._refuse(examined.bad)
+            self.bad_rows.append(examined.bad)
+            self.left_out[examined.bad.code] += 1
+            self.kinds[UNKNOWN] += 1
             return
-        for flag in examined.flags:
-            self.add(flag)
-        codes = {flag.code for flag in examined.flags}
+        self._enter_kind(examined)
+        self._enter_flags(examined)
+        self.lengths[_up_to(examined.num_tokens)] += 1
         self.dropped += not examined.kept
+        self.kept += bool(examined.kept)
         self.truncated += examined.is_truncated
-        self.without_end += "END_TOKEN_CUT" in codes
         self.longest = max(self.longest, examined.kept)
+        if examined.rendered is not None and examined.kept:
+            self.shares.add(examined.rendered.example, trained_by_role(examined.rendered, examined.kept))
 
-    def add(self, flag: RowFlag) -> None:
-        """Enter a finding."""
-        self.tally.add(flag)
-        if flag.code == "ENDS_WITHOUT_ANSWER":
-            self.unanswered[flag.file] += 1
+    def report(self, files: Sequence[DataFile], about_tokenizer: Iterable[AuditFlag] = ()) -> Report:
+        """All that was found so far; its training rows and tokens are all the kept ones."""
+        flags = [*self.tally.summary(), *about_the_set(self, files), *about_tokenizer]
+        return Report(
+            rows_read=len(self.places),
+            rows_kept=self.kept,
+            rows_dropped=self.dropped,
+            rows_truncated=self.truncated,
+            rows_without_end=self.without_end,
+            train_rows=self.kept,
+            eval_rows=0,
+            tokens=self.shares.tokens,
+            loss_tokens=self.shares.loss_tokens,
+            longest=self.longest,
+            bad_rows=tuple(self.bad_rows),
+            flags=tuple(sorted(flags, key=lambda flag: -flag.severity.rank)),
+            places=self.places,
+            data_hashes={str(file.path): file.sha256 for file in files},
+            kinds=dict(self.kinds.most_common()),
+            trained_by_role=self.shares.by_role(),
+            lengths=dict(sorted(self.lengths.items())),
+            left_out=dict(self.left_out.most_common()),
+        )
 
-    def flags(self, files: list[DataFile]) -> tuple[AuditFlag, ...]:
-        """All findings, with those about whole files; the worst first."""
-        about_files = [*self._wrong_roles(), *_byte_order_marks(files), *self._bad_rows()]
-        return tuple(sorted([*self.tally.summary(), *about_files], key=lambda flag: -flag.severity.rank))
+    def _enter_kind(self, examined: Examined) -> None:
+        if examined.example is not None:
+            self.kinds[examined.example.kind] += 1
+            self.kinds_of_files.setdefault(examined.file, Counter())[examined.example.kind] += 1
 
-    def _wrong_roles(self) -> list[AuditFlag]:
-        rows = Counter(place.file for place in self.places.values())
-        return [
-            AuditFlag(
-                "POSSIBLE_WRONG_ROLE",
-                Severity.WARNING,
-                count,
-                (),
-                f"{file}: {count} of {rows[file]} rows end without an answer; a role may be wrong throughout the file",
-            )
-            for file, count in self.unanswered.items()
-            if rows[file] >= WRONG_ROLE_ROWS and count >= WRONG_ROLE_SHARE * rows[file]
-        ]
-
-    def _bad_rows(self) -> list[AuditFlag]:
-        if not self.bad_rows:
-            return []
-        rows = tuple(bad_row.row for bad_row in self.bad_rows[: self.tally.kept])
-        return [AuditFlag("BAD_ROWS", Severity.WARNING, len(self.bad_rows), rows, f"skipped; {self.bad_rows[0]}")]
+    def _enter_flags(self, examined: Examined) -> None:
+        for flag in examined.flags:
+            self.tally.add(flag)
+        codes = {flag.code for flag in examined.flags}
+        self.without_end += "END_TOKEN_CUT" in codes
+        self.unanswered[examined.file] += "ENDS_WITHOUT_ANSWER" in codes
+        if not examined.kept:
+            self.left_out["OVER_LIMIT" if examined.has_loss.any() else "NO_ANSWER"] += 1
 
 
-def _byte_order_marks(files: list[DataFile]) -> list[AuditFlag]:
-    marked = [str(file.path) for file in files if file.has_bom]
-    if not marked:
-        return []
-    message = f"{marked[0]} begins with a byte-order mark (BOM), which is left out"
-    return [AuditFlag("BYTE_ORDER_MARK", Severity.INFO, len(marked), (), message)]
+def _up_to(length: int) -> int:
+    """The power of two at or above a length."""
+    return 1 << max(0, length - 1).bit_length()

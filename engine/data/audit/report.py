@@ -6,15 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from engine.data.audit.flags import AuditFlag
+from engine.data.audit.places import Place
 from engine.data.errors import BadRow
 
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where a row stands; `line` counts from 1."""
-
-    file: str
-    line: int
+__all__ = ["Place", "Report"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,10 +17,12 @@ class Report:
     """What became of the rows, training and evaluation together.
 
     Rows are `rows_read` = `rows_kept` + `rows_dropped` (nothing to train within the limit) + the bad ones, which
-    `bad_rows` lists one by one. `rows_without_end` were cut in the middle of an answer. Token counts are those of the
-    training rows. `data_hashes`: SHA-256 by file. `kinds`: rows by format, the bad ones as `unknown`.
-    `trained_by_role`: tokens and loss tokens of the kept rows by role, `template` for what belongs to no turn.
-    `lengths`: rows by length in tokens before the cut, in powers of two (key n: up to n tokens).
+    `bad_rows` lists one by one. `left_out`: the dropped and the bad rows by reason, the most frequent first:
+    the code of a bad row, `NO_ANSWER` for nothing to train at all, `OVER_LIMIT` for nothing to train within the limit.
+    `rows_without_end` were cut in the middle of an answer. Token counts are those of the training rows.
+    `data_hashes`: SHA-256 by file. `kinds`: rows by format, the bad ones as `unknown`. `trained_by_role`: tokens and
+    loss tokens of the kept rows, up to the cut, by role; `template` for what belongs to no turn, `tokens` for rows that
+    came tokenized. `lengths`: rows by length in tokens before the cut, in powers of two (key n: up to n tokens).
     """
 
     rows_read: int
@@ -45,6 +42,7 @@ class Report:
     kinds: Mapping[str, int] = field(default_factory=dict)
     trained_by_role: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     lengths: Mapping[int, int] = field(default_factory=dict)
+    left_out: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def rows_bad(self) -> int:

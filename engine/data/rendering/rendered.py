@@ -5,6 +5,9 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from engine.data.conversation import Example
 from engine.data.rendering.reasons import Segment
 from engine.data.rendering.tokens import EncodedText
@@ -36,13 +39,18 @@ class Rendered:
         return cls(example, text, segments, encoded.ids, encoded.starts, stops, encoded.special_texts)
 
     @property
+    def has_loss(self) -> NDArray[np.bool_]:
+        """[S] bool: which tokens have loss; never the first one."""
+        stops = np.array(self.token_stops, dtype=np.int64)
+        counts = np.diff(stops, prepend=0)
+        has_loss = np.repeat(np.array([segment.loss for segment in self.segments], dtype=np.bool_), counts)
+        has_loss[:1] = False
+        return has_loss
+
+    @property
     def labels(self) -> list[int]:
         """The ids of the tokens that have loss, -100 elsewhere and always for the first token."""
-        labels = [IGNORED_LABEL] * len(self.input_ids)
-        for segment, start, stop in zip(self.segments, [0, *self.token_stops], self.token_stops, strict=False):
-            if segment.loss:
-                labels[start:stop] = self.input_ids[start:stop]
-        labels[:1] = [IGNORED_LABEL] * len(labels[:1])
+        labels: list[int] = np.where(self.has_loss, np.array(self.input_ids), IGNORED_LABEL).tolist()
         return labels
 
     def segment_of(self, token: int) -> Segment:

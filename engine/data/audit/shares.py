@@ -1,0 +1,107 @@
+"""How many of the tokens are trained: by role, and by where the mask of a row comes from."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import NamedTuple
+
+from engine.data.conversation import Conversation, Document, Example
+from engine.data.rendering.rendered import Rendered
+
+TEMPLATE = "template"
+TOKENS = "tokens"
+
+
+class Stretch(NamedTuple):
+    """Tokens side by side that belong to one role."""
+
+    role: str
+    tokens: int
+    loss_tokens: int
+
+
+class Mask(Enum):
+    """Who decides what is trained in a row."""
+
+    CHAT = "the chat template"
+    GIVEN = "the row itself, or its split into prompt and completion"
+    TEXT = "nobody: all of plain text is trained"
+
+
+@dataclass(slots=True)
+class MaskShare:
+    """Rows whose masks come from the same place, and their tokens; `possible` are all but each row's first one."""
+
+    rows: int = 0
+    possible: int = 0
+    loss_tokens: int = 0
+
+    @property
+    def is_all_trained(self) -> bool:
+        """Every token that can have loss has it."""
+        return 0 < self.possible == self.loss_tokens
+
+
+@dataclass(slots=True)
+class TrainedShares:
+    """Tokens and loss tokens of all kept rows."""
+
+    masks: dict[Mask, MaskShare] = field(default_factory=lambda: {mask: MaskShare() for mask in Mask})
+    _tokens: Counter[str] = field(default_factory=Counter)
+    _loss_tokens: Counter[str] = field(default_factory=Counter)
+
+    def add(self, example: Example, stretches: Iterable[Stretch]) -> None:
+        """Count one kept row."""
+        share = self.masks[_mask_of(example)]
+        share.rows += 1
+        share.possible -= 1
+        for role, tokens, loss_tokens in stretches:
+            self._tokens[role] += tokens
+            self._loss_tokens[role] += loss_tokens
+            share.possible += tokens
+            share.loss_tokens += loss_tokens
+
+    @property
+    def tokens(self) -> int:
+        return self._tokens.total()
+
+    @property
+    def loss_tokens(self) -> int:
+        return self._loss_tokens.total()
+
+    def by_role(self) -> dict[str, tuple[int, int]]:
+        """Tokens and loss tokens of each role, the largest role first."""
+        return {role: (tokens, self._loss_tokens[role]) for role, tokens in self._tokens.most_common() if tokens}
+
+
+def trained_by_role(rendered: Rendered, kept: int) -> list[Stretch]:
+    """The first `kept` tokens of a row, stretch by stretch; the first token never has loss."""
+    stretches: list[Stretch] = []
+    start = 0
+    for segment, stop in zip(rendered.segments, rendered.token_stops, strict=True):
+        tokens = min(stop, kept) - start
+        if tokens > 0:
+            untrained = 1 if start == 0 else 0
+            loss_tokens = tokens - untrained if segment.loss else 0
+            stretches.append(Stretch(role_of(rendered.example, segment.turn), tokens, loss_tokens))
+            start += tokens
+    return stretches
+
+
+def role_of(example: Example, turn: int | None) -> str:
+    """Whose tokens those of a turn (or a part of a document) are; `turn` counts from 0."""
+    if isinstance(example, Conversation):
+        return TEMPLATE if turn is None else example.turns[turn].role
+    if isinstance(example, Document):
+        return TEMPLATE if turn is None else example.parts[turn].role
+    return TOKENS
+
+
+def _mask_of(example: Example) -> Mask:
+    if isinstance(example, Conversation):
+        return Mask.CHAT
+    is_plain = isinstance(example, Document) and example.kind == "text"
+    return Mask.TEXT if is_plain else Mask.GIVEN
