@@ -83,11 +83,12 @@ class Examiner:
 
     def examine(self, rows: Sequence[RawRow | BadRow]) -> list[Examined]:
         """One result a row, in order. Many rows at once are faster: the tokenizer spreads them over the cores."""
-        parsed = [self._parse(row) for row in rows]
+        parsed = [self.parse(row) for row in rows]
         rendered = iter(self.renderer.render([one for one in parsed if not isinstance(one, BadRow)]))
         return [self._examined(one if isinstance(one, BadRow) else next(rendered)) for one in parsed]
 
-    def _parse(self, row: RawRow | BadRow) -> Example | BadRow:
+    def parse(self, row: RawRow | BadRow) -> Example | BadRow:
+        """The row in the one internal form, before the template and the tokenizer have seen it."""
         if isinstance(row, BadRow):
             return row
         try:
