@@ -7,8 +7,14 @@ import atexit
 import shlex
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+from engine.rundir import RunNotFoundError
+
+if TYPE_CHECKING:
+    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
 USAGE_ERROR, INTERRUPTED = 2, 130
 
@@ -27,21 +33,50 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(given: list[str]) -> int:
-    from engine.config import ConfigError, load_config
-
     options, overrides = build_parser().parse_known_args(given)
     problem = _problem_of_place(given)
     if problem is not None:
-        print(f"pgs: {problem}", file=sys.stderr)
-        return USAGE_ERROR
+        return _refuse(problem)
+    from engine.config import ConfigError
+
     try:
-        loaded = load_config(options.config, overrides)
-    except ConfigError as error:
-        print(f"pgs: {error}", file=sys.stderr)
-        return USAGE_ERROR
+        return COMMANDS[options.command](options, overrides, shlex.join(["pgs", *given]))
+    except (ConfigError, RunNotFoundError) as error:
+        return _refuse(str(error))
+
+
+def _train(options: argparse.Namespace, overrides: list[str], command: str) -> int:
+    from engine.config import load_config
+
+    loaded = load_config(options.config, overrides)
     from engine.run import train_command
 
-    return train_command(loaded, command=shlex.join(["pgs", *given]), run_dir=options.run_dir)
+    return train_command(loaded, command=command, run_dir=options.run_dir)
+
+
+def _inspect(options: argparse.Namespace, overrides: list[str], command: str) -> int:
+    from engine.inspect.command import inspect_command
+
+    return inspect_command(options, overrides)
+
+
+def _validate(options: argparse.Namespace, overrides: list[str], command: str) -> int:
+    from engine.inspect.command import validate_command
+
+    return validate_command(options, overrides)
+
+
+COMMANDS: dict[str, Callable[[argparse.Namespace, list[str], str], int]] = {
+    "train": _train,
+    "inspect": _inspect,
+    "validate": _validate,
+}
+"""Given the options, the overrides of config keys, and the command line as a text; the result is the exit code."""
+
+
+def _refuse(message: str) -> int:
+    print(f"pgs: {message}", file=sys.stderr)
+    return USAGE_ERROR
 
 
 def _problem_of_place(given: list[str]) -> str | None:
@@ -66,6 +101,13 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=_version())
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    _add_train(commands)
+    _add_inspect(commands)
+    _add_validate(commands)
+    return parser
+
+
+def _add_train(commands: Subparsers) -> None:
     train = commands.add_parser(
         "train",
         help="train a config in the foreground and print the step lines",
@@ -75,7 +117,64 @@ def build_parser() -> argparse.ArgumentParser:
     )
     train.add_argument("--config", type=Path, required=True, metavar="FILE", help="the YAML config")
     train.add_argument("--run-dir", type=Path, metavar="DIR", help="use this folder instead of a new one")
-    return parser
+
+
+def _add_inspect(commands: Subparsers) -> None:
+    inspect = commands.add_parser(
+        "inspect",
+        help="show which tokens of a row are trained, and why",
+        usage=(
+            "pgs inspect (--config FILE | --run RUN) [--num_samples N | --row N] [--flagged] [--tokens] [--full]\n"
+            "                   [--plain | --json | --serve] [--SECTION.FIELD VALUE ...]\n"
+            "       pgs inspect --spike RUN:STEP [--full] [--plain | --json]"
+        ),
+        description="Show rows as training sees them: the rendered text, and which of its tokens are trained. "
+        "RUN is a path, a run id, the beginning of one, or latest.",
+        allow_abbrev=False,
+    )
+    what = inspect.add_mutually_exclusive_group(required=True)
+    what.add_argument("--config", type=Path, metavar="FILE", help="the YAML config whose data is shown")
+    what.add_argument("--run", metavar="RUN", help="the config that a run was started with")
+    what.add_argument("--spike", metavar="RUN:STEP", help="the rows behind a flagged step, the worst first")
+    which = inspect.add_mutually_exclusive_group()
+    which.add_argument("--num_samples", "--num-samples", type=_whole, metavar="N", help="so many rows (3)")
+    which.add_argument("--row", type=_whole, metavar="N", help="this row; they count from 0 over all sources")
+    inspect.add_argument("--flagged", action="store_true", help="only rows with a warning or an error")
+    inspect.add_argument("--tokens", action="store_true", help="list each token, too: id, bytes, loss and why")
+    inspect.add_argument("--full", action="store_true", help="show long rows whole")
+    _add_output(inspect).add_argument("--serve", action="store_true", help="answer requests on stdin (docs/json.md)")
+
+
+def _add_validate(commands: Subparsers) -> None:
+    validate = commands.add_parser(
+        "validate",
+        help="audit the data of a config before a run",
+        usage=(
+            "pgs validate (--config FILE | --run RUN) [--num_samples N] [--plain | --json] [--SECTION.FIELD VALUE ...]"
+        ),
+        description="Read all rows (or the first N) as training would, and tell what is trained and what is odd. "
+        "Exit code 1 where something is wrong enough to spoil a run.",
+        allow_abbrev=False,
+    )
+    what = validate.add_mutually_exclusive_group(required=True)
+    what.add_argument("--config", type=Path, metavar="FILE", help="the YAML config whose data is audited")
+    what.add_argument("--run", metavar="RUN", help="the config that a run was started with")
+    validate.add_argument("--num_samples", "--num-samples", type=_whole, metavar="N", help="only the first N rows")
+    _add_output(validate)
+
+
+def _add_output(parser: argparse.ArgumentParser) -> argparse._MutuallyExclusiveGroup:
+    output = parser.add_mutually_exclusive_group()
+    output.add_argument("--plain", action="store_true", help="no colour, and ASCII alone")
+    output.add_argument("--json", action="store_true", help="JSON for programs (docs/json.md)")
+    return output
+
+
+def _whole(text: str) -> int:
+    """A whole number from 0 on."""
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"expected a whole number from 0 on, found {text!r}")
+    return int(text)
 
 
 def _version() -> str:

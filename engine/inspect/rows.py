@@ -1,0 +1,51 @@
+"""All rows of a config, training first and then evaluation, by one number."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from engine.data.errors import BadRow, DataError
+from engine.data.sources.corpus import Corpus
+from engine.data.sources.rows import DataFile, RawRow, SourceSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One source of a config and its rows. `use` is `training` or `evaluation`."""
+
+    spec: SourceSpec
+    use: str
+    first_row: int
+    rows: int
+
+
+class Rows:
+    """The rows that a config names; they count from 0 over the training sources and then the evaluation sources."""
+
+    def __init__(self, training: Corpus, evaluation: Corpus) -> None:
+        self._corpora = (training, evaluation)
+        self.files: list[DataFile] = [*training.files, *evaluation.files]
+        self.sources = [
+            Source(span.spec, use, span.start, span.stop - span.start)
+            for corpus, use in ((training, "training"), (evaluation, "evaluation"))
+            for span in corpus.spans
+        ]
+
+    def __len__(self) -> int:
+        return sum(map(len, self._corpora))
+
+    def at(self, row: int) -> RawRow | BadRow:
+        """The row of that number.
+
+        Raises:
+            DataError: there is no such row.
+        """
+        training, evaluation = self._corpora
+        if not 0 <= row < len(self):
+            raise DataError(f"there is no row {row}; the rows are 0 to {len(self) - 1}.")
+        return training.at(row) if row < len(training) else evaluation.at(row)
+
+    def read(self, start: int, stop: int) -> Iterator[RawRow | BadRow]:
+        """The rows `start` up to `stop`, as far as there are any."""
+        return (self.at(row) for row in range(start, min(stop, len(self))))

@@ -1,0 +1,121 @@
+"""The audit of all rows and the search for a text, a little at a time between two requests."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import traceback
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+
+from engine.data.audit.ledger import Ledger
+from engine.data.audit.report import Report
+from engine.errors import UserError
+from engine.inspect.opening import Inspection
+from engine.inspect.server.search import TextSearch
+from engine.inspect.server.summaries import Summaries
+
+_ROWS_AT_ONCE = 32  # about ten milliseconds of work, after which a request gets its turn
+_SEARCHES_KEPT = 4
+_SECONDS_TO_STOP = 2.0
+
+
+class Background:
+    """Works in a thread of its own while nobody asks anything: first on the newest search, then on the audit."""
+
+    def __init__(self, inspection: Inspection) -> None:
+        self.summaries = Summaries(len(inspection.rows), inspection.limit)
+        self.error: str | None = None
+        self._inspection = inspection
+        self._ledger = Ledger(bad_rows_stop=inspection.config.data.on_bad_row == "stop")
+        self._ledger_lock = threading.Lock()
+        self._searches: OrderedDict[str, TextSearch] = OrderedDict()
+        self._newest_search: TextSearch | None = None
+        self._may_work = threading.Event()
+        self._has_work = threading.Event()
+        self._is_stopping = False
+        self._thread = threading.Thread(target=self._work, name="audit", daemon=True)
+
+    def start(self) -> None:
+        """Begin with the audit."""
+        self._may_work.set()
+        self._has_work.set()
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End after the rows that are being looked at."""
+        self._is_stopping = True
+        self._may_work.set()
+        self._has_work.set()
+        self._thread.join(_SECONDS_TO_STOP)
+
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        """Inside, no new piece of work is begun, so that a request is answered at once."""
+        self._may_work.clear()
+        try:
+            yield
+        finally:
+            self._may_work.set()
+
+    @property
+    def is_finished(self) -> bool:
+        """The audit has seen all rows, or cannot go on."""
+        return self.error is not None or self.summaries.done == len(self._inspection.rows)
+
+    def report(self) -> Report:
+        """What the audit has found so far."""
+        with self._ledger_lock:
+            return self._ledger.report(self._inspection.rows.files, self._inspection.tokenizer_flags())
+
+    def search(self, text: str) -> TextSearch:
+        """The search for a text, begun if there is none yet; it goes on in the background."""
+        search = self._searches.pop(text, None) or TextSearch(text, len(self._inspection.rows))
+        self._searches[text] = self._newest_search = search
+        while len(self._searches) > _SEARCHES_KEPT:
+            self._searches.popitem(last=False)
+        self._has_work.set()
+        return search
+
+    def _work(self) -> None:
+        while True:
+            self._has_work.wait()
+            self._may_work.wait()
+            if self._is_stopping:
+                return
+            self._has_work.clear()
+            search = self._newest_search
+            if search is not None and not search.is_finished:
+                search.error = _error_of(partial(self._go_on_searching, search), "the search")
+            elif not self.is_finished:
+                self.error = _error_of(self._go_on_auditing, "the audit")
+            else:
+                continue
+            self._has_work.set()
+
+    def _go_on_searching(self, search: TextSearch) -> None:
+        for row in self._inspection.rows.read(*search.next_rows()):
+            search.enter(row)
+
+    def _go_on_auditing(self) -> None:
+        start = self.summaries.done
+        rows = list(self._inspection.rows.read(start, start + _ROWS_AT_ONCE))
+        examined = self._inspection.examiner.examine(rows)
+        with self._ledger_lock:
+            for one in examined:
+                self._ledger.enter(one)
+                self.summaries.enter(one)
+
+
+def _error_of(work: Callable[[], None], name: str) -> str | None:
+    """Why a piece of work cannot be done, for the screen; the traceback of a fault of ours goes to stderr."""
+    try:
+        work()
+    except UserError as error:
+        return str(error)
+    except Exception as error:
+        traceback.print_exc(file=sys.stderr)
+        return f"{name} cannot go on: {type(error).__name__}: {error}"
+    return None

@@ -1,0 +1,59 @@
+"""The server's loop: a request, its answer, the next one."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import traceback
+from collections.abc import Callable
+
+from engine.errors import UserError
+from engine.inspect.opening import Inspection
+from engine.inspect.server.background import Background
+from engine.inspect.server.methods import Methods
+from engine.inspect.server.params import RequestError
+from engine.inspect.server.wire import UnreadableRequestError, Wire, read_request
+
+_SWITCH_SECONDS = 0.0005
+"""How long the audit's thread may keep an answer waiting; Python's own 5 ms add up within one answer."""
+
+
+def serve(open_data: Callable[[], Inspection]) -> int:
+    """Answer requests until stdin or stdout is closed; the exit code is 0 then.
+
+    Raises:
+        UserError: the data cannot be opened.
+    """
+    wire = Wire()
+    inspection = open_data()
+    gc.freeze()  # what is there now stays; looking through it again and again would only delay answers
+    sys.setswitchinterval(_SWITCH_SECONDS)
+    background = Background(inspection)
+    methods = Methods(inspection, background)
+    background.start()
+    try:
+        for line in wire.lines():
+            with background.waiting():
+                _answer(line, methods, wire)
+    except BrokenPipeError:
+        pass  # the one who asked has left
+    finally:
+        background.stop()
+    return 0
+
+
+def _answer(line: bytes, methods: Methods, wire: Wire) -> None:
+    try:
+        request = read_request(line)
+    except UnreadableRequestError as error:
+        wire.reply(error.id, error={"message": str(error)})
+        return
+    try:
+        result = methods.answer(request.method, request.params)
+    except (RequestError, UserError) as error:
+        wire.reply(request.id, error={"message": str(error)})
+    except Exception as error:  # one question that cannot be answered must not end the others
+        traceback.print_exc(file=sys.stderr)
+        wire.reply(request.id, error={"message": f"{request.method} failed: {type(error).__name__}: {error}"})
+    else:
+        wire.reply(request.id, result=result)

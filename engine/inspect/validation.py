@@ -1,0 +1,73 @@
+"""The audit of a data set in the shapes of docs/json.md."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from engine.data.audit.flags import Severity
+from engine.data.audit.report import Report
+
+Json = dict[str, Any]
+
+
+def report_as_json(report: Report, fill: Json | None) -> Json:
+    """What `pgs validate --json` prints."""
+    return {
+        "rows_read": report.rows_read,
+        "rows_kept": report.rows_kept,
+        "rows_dropped": report.rows_dropped,
+        "rows_bad": report.rows_bad,
+        "rows_truncated": report.rows_truncated,
+        "rows_without_end": report.rows_without_end,
+        "left_out": dict(report.left_out),
+        "tokens": report.tokens,
+        "loss_tokens": report.loss_tokens,
+        "longest": report.longest,
+        "roles": roles_as_json(report),
+        "lengths": lengths_as_json(report),
+        "kinds": dict(report.kinds),
+        "flags": flags_of_set_as_json(report),
+        "bad_rows": [
+            {
+                "code": bad.code,
+                "row": bad.row,
+                "file": bad.file,
+                "line": bad.line,
+                "column": bad.column,
+                "turn": bad.turn,
+                "reason": bad.reason,
+            }
+            for bad in report.bad_rows
+        ],
+        "fill": fill,
+        "ok": is_ok(report),
+    }
+
+
+def is_ok(report: Report) -> bool:
+    """No flag of severity error or worse."""
+    return all(flag.severity.rank < Severity.ERROR.rank for flag in report.flags)
+
+
+def flags_of_set_as_json(report: Report) -> list[Json]:
+    return [
+        {
+            "code": flag.code,
+            "severity": flag.severity.value,
+            "count": flag.count,
+            "first_rows": list(flag.rows),
+            "message": flag.message,
+        }
+        for flag in report.flags
+    ]
+
+
+def roles_as_json(report: Report) -> dict[str, Json]:
+    return {
+        role: {"tokens": tokens, "loss_tokens": loss_tokens}
+        for role, (tokens, loss_tokens) in report.trained_by_role.items()
+    }
+
+
+def lengths_as_json(report: Report) -> list[Json]:
+    return [{"up_to": up_to, "rows": rows} for up_to, rows in report.lengths.items()]
