@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
 from engine.data.errors import BadRow
+from engine.data.paths import strings_of
 
 CONTENT = "content"
 REASONING = "reasoning_content"
@@ -17,7 +18,7 @@ TOOL_CALLS = "tool_calls"
 Role = Literal["system", "developer", "user", "assistant", "tool"]
 ROLES: tuple[Role, ...] = ("system", "developer", "user", "assistant", "tool")
 
-Kind = Literal["messages", "conversations", "alpaca", "prompt_completion", "text", "tokenized"]
+Kind = Literal["messages", "conversations", "alpaca", "prompt_completion", "question_answer", "text", "tokenized"]
 """The format in which a row was written."""
 
 
@@ -27,7 +28,8 @@ class Turn:
 
     `content` is a string or a list of parts `{"type": "text", "text": ...}`; `reasoning_content` a string;
     `tool_calls` a list of `{"type": "function", "function": {"name": str, "arguments": dict}}`; a tool's answer may
-    have `name` and `tool_call_id`. Keys without a value are left out, except that `content` is always there.
+    have `name` and `tool_call_id`, and a call an `id`. Keys without a value are left out, except that `content` is
+    always there.
     `trained` is False where the data excludes the turn from the loss (weight 0, or an answer that is part of a prompt).
     """
 
@@ -37,8 +39,8 @@ class Turn:
 
     @cached_property
     def texts(self) -> Mapping[str, str]:
-        """All strings of the message by their path: `content`, `content.0.text`, `tool_calls.0.function.name`."""
-        return dict(_strings("", self.message))
+        """All strings of the message by their path (see `engine.data.paths`)."""
+        return dict(strings_of(self.message))
 
     @cached_property
     def content(self) -> str:
@@ -130,14 +132,3 @@ def bad_row(place: Any, code: str, reason: str, turn: int | None = None) -> BadR
     """A bad row at the place of anything with `row`, `file` and `line`; `turn` counts from 0."""
     number = None if turn is None else turn + 1
     return BadRow(code, place.row, place.file, place.line, reason, turn=number)
-
-
-def _strings(path: str, value: Any) -> Iterator[tuple[str, str]]:
-    if isinstance(value, str):
-        yield path, value
-    elif isinstance(value, Mapping):
-        for key, item in value.items():
-            yield from _strings(f"{path}.{key}" if path else str(key), item)
-    elif isinstance(value, list | tuple):
-        for number, item in enumerate(value):
-            yield from _strings(f"{path}.{number}", item)

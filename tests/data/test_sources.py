@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from engine.data import DataError, prepare
-from tests.data.conftest import DataSection, Prepare, byte_tokenizer, chat, write_rows
+from tests.data.conftest import DataSection, byte_tokenizer, chat, write_rows
 
 PERU = b'{"messages":[{"role":"user","content":"Capital of Peru?"},{"role":"assistant","content":"Lima"}]}\n'
 
@@ -63,28 +63,9 @@ def test_a_broken_line_can_be_skipped_and_is_listed(tmp_path: Path) -> None:
         (b'["a"]', r"expected a JSON object .* found an array"),
         (b'{"a": "\xff"}', r"line 1, column 8: byte 0xff is not UTF-8"),
         (b"[" * 100_000, r"nested too deeply"),
-        (b'{"body": "x"}', r"no key 'messages' \(found: 'body'\)"),
-        (b'{"messages": "x"}', r"must be a list of messages, found a string"),
-        (b'{"messages": []}', r"is an empty list"),
-        (b'{"messages": ["x"]}', r"turn 1: a message must be an object with role and content, found a string"),
-        (
-            b'{"messages": [{"content": "x"}]}',
-            r"turn 1: found no role; allowed are system, developer, user, assistant, tool",
-        ),
-        (b'{"messages": [{"role": "gpt", "content": "x"}]}', r"turn 1: found the role 'gpt'; allowed"),
-        (b'{"messages": [{"role": "tool", "content": "x"}]}', r"turn 1: the role 'tool' is not available yet"),
-        (b'{"messages": [{"role": "user", "content": null}]}', r"content must be a string, found nothing"),
-        (b'{"messages": [{"role": "user", "content": [{"text": "x"}]}]}', r"list of parts is not available yet"),
-        (
-            b'{"messages": [{"role": "assistant", "content": null, "tool_calls": [1]}]}',
-            r"turn 1: tool_calls are not available yet",
-        ),
-        (b'{"messages": [{"role": "user", "content": "x"}], "tools": [1]}', r"tools are not available yet"),
-        (b'{"messages": [{"role": "assistant", "content": "x", "weight": 0.5}]}', r"weight must be 0 or 1, found 0.5"),
-        (b'{"messages": [{"role": "user", "content": "\\ud800"}]}', r"half of a surrogate pair \(U\+D800\)"),
     ],
 )
-def test_rows_that_are_no_chats(tmp_path: Path, line: bytes, reason: str) -> None:
+def test_lines_that_are_no_rows(tmp_path: Path, line: bytes, reason: str) -> None:
     with pytest.raises(DataError, match=reason) as caught:
         prepare(section(tmp_path / "bad.jsonl", line + b"\n" + PERU), byte_tokenizer())
     assert "bad.jsonl, line 1" in str(caught.value)
@@ -117,11 +98,6 @@ def test_rows_count_over_all_files(tmp_path: Path) -> None:
     assert prepared.report.data_hashes == {
         name: hashlib.sha256(Path(name).read_bytes()).hexdigest() for name in (first, second)
     }
-
-
-def test_another_key_for_the_messages(prepare_rows: Prepare) -> None:
-    prepared = prepare_rows({"chat": chat("a", "b"), "id": 7}, messages_field="chat")
-    assert prepared.trained_text() == "b<|im_end|>"
 
 
 def test_a_number_too_long_to_read_is_a_bad_row(tmp_path: Path) -> None:
