@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from engine.errors import UserError
-
-ByteProgress = Callable[[int, int], None]
-"""Called with the bytes that have arrived and the bytes known so far."""
+from engine.hub_progress import ByteProgress, reporting
 
 FILES = ("*.json", "*.safetensors", "*.jinja", "*.txt", "*.model")
 OLD_WEIGHTS = ("*.bin",)
@@ -69,7 +65,7 @@ def _download(name: str, patterns: list[str], progress: ByteProgress) -> Path:
     import huggingface_hub
 
     try:
-        return Path(huggingface_hub.snapshot_download(name, allow_patterns=patterns, tqdm_class=_reporting(progress)))
+        return Path(huggingface_hub.snapshot_download(name, allow_patterns=patterns, tqdm_class=reporting(progress)))
     except Exception as error:  # the hub's client and its transport have no common ancestor below this one
         raise UserError(_reason(name, error)) from error
 
@@ -94,31 +90,3 @@ def _reason(name: str, error: BaseException) -> str:
             "or give the path of a local model folder."
         )
     return f"{_KEY}: {name} could not be downloaded: {error}"
-
-
-def _reporting(progress: ByteProgress) -> type[Any]:
-    """A progress bar that draws nothing and tells `progress` of the bytes."""
-    from tqdm.auto import tqdm
-
-    class Reporter(tqdm):  # type: ignore[misc]
-        def __init__(self, *args: Any, **kwargs: Any) -> None:
-            self._counts_bytes = kwargs.get("unit") == "B"
-            super().__init__(*args, **{**kwargs, "file": _Nowhere()})
-
-        def update(self, n: float | None = 1) -> bool | None:
-            moved: bool | None = super().update(n)
-            if self._counts_bytes:
-                progress(int(self.n), int(self.total or 0))
-            return moved
-
-    return Reporter
-
-
-class _Nowhere:
-    """A file that keeps nothing."""
-
-    def write(self, text: str) -> int:
-        return len(text)
-
-    def flush(self) -> None:
-        """Nothing waits."""

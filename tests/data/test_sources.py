@@ -85,7 +85,7 @@ def test_files_of_another_kind(tmp_path: Path, content: bytes, reason: str) -> N
 def test_missing_files_and_folders_are_named(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"nowhere\.jsonl: no such file"):
         prepare(DataSection(dataset=[str(tmp_path / "nowhere.jsonl")]), byte_tokenizer())
-    with pytest.raises(DataError, match=r"is a folder"):
+    with pytest.raises(DataError, match=r"holds no data file"):
         prepare(DataSection(dataset=[str(tmp_path)]), byte_tokenizer())
 
 

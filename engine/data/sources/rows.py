@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
+
+from engine.data.errors import BadRow
+
+ReadProgress = Callable[[str, int, int], None]
+"""Called with what is being done (`downloading`, `reading data`), the bytes done and the bytes known so far."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +43,31 @@ class SourceSpec:
 
 @dataclass(frozen=True, slots=True)
 class DataFile:
-    """What was read of one file. `sha256` is of the whole file, byte for byte."""
+    """What was read of one file.
+
+    `sha256` is of the whole file, byte for byte as it lies on the disk; for a data set of the hub, whose `path` is its
+    name with the split, it is the fingerprint that `datasets` gives it, which follows the hub's revision.
+    """
 
     path: Path
     sha256: str
     has_bom: bool
+
+
+class RowReader(Protocol):
+    """The rows of one file, or of one split on the hub. Safe to read from several threads at once."""
+
+    @property
+    def files(self) -> Sequence[DataFile]:
+        """What was read, with its fingerprint."""
+        ...
+
+    def __len__(self) -> int: ...
+
+    def read(self, start: int, stop: int) -> Iterator[RawRow | BadRow]:
+        """The rows `start` up to `stop`, counted from 0 within this reader.
+
+        Raises:
+            DataError: the file has changed since it was opened, or cannot be read any more.
+        """
+        ...

@@ -1,0 +1,56 @@
+"""From the place that a source names to readers of its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from engine.data.errors import DataError
+from engine.data.sources.folder import EVALUATION, TRAIN, data_files
+from engine.data.sources.hub import download, find_split
+from engine.data.sources.hub_table import HubTable
+from engine.data.sources.named import NamedFile
+from engine.data.sources.parquet import ParquetRows
+from engine.data.sources.rows import ReadProgress, RowReader, SourceSpec
+from engine.data.sources.text_rows import TextRows
+from engine.datasets_named import KINDS_OF_DATA, TABLE_SUFFIXES, is_hub_name
+
+
+def open_source(spec: SourceSpec, first_row: int, progress: ReadProgress | None) -> Iterator[RowReader]:
+    """A reader for each file of the source, in order; `first_row` is the number of the first file's first row.
+
+    Raises:
+        DataError: there is nothing of that name, or not that split, or a file cannot be read.
+    """
+    path = Path(spec.path).expanduser()
+    if path.is_dir():
+        files = [NamedFile(file) for file in data_files(path, spec.split)]
+    elif is_hub_name(spec.path, Path()):
+        split = find_split(spec.path, spec.split)
+        if not split.is_plain:
+            yield HubTable(split, first_row)
+            return
+        files = download(split, progress)
+    else:
+        files = [NamedFile(_single_file(path, spec.split))]
+    for file in files:
+        reader = _open(file, first_row, progress)
+        yield reader
+        first_row += len(reader)
+
+
+def _open(file: NamedFile, first_row: int, progress: ReadProgress | None) -> RowReader:
+    if file.path.name.lower().endswith(TABLE_SUFFIXES):
+        return ParquetRows(file, first_row, progress)
+    return TextRows(file, first_row, progress)
+
+
+def _single_file(path: Path, split: str) -> Path:
+    if not path.exists():
+        raise DataError(f"{path}: no such file or folder; give {KINDS_OF_DATA}.")
+    if split not in (TRAIN, EVALUATION):
+        raise DataError(
+            f"{path} is a single file and has no splits, so there is no {split!r} in it; "
+            "name a folder whose files are called after the splits, or name the file of each split."
+        )
+    return path
