@@ -104,6 +104,11 @@ class Document:
     parts: tuple[Part, ...]
     kind: Kind = "text"
 
+    @property
+    def is_empty(self) -> bool:
+        """Nothing but white space that could be trained."""
+        return not any(part.text.strip() for part in self.parts if part.role != "prompt")
+
     def bad_row(self, code: str, reason: str, turn: int | None = None) -> BadRow:
         """This row as a bad one; `turn` counts from 0."""
         return bad_row(self, code, reason, turn)
