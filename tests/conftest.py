@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections import Counter
 
@@ -9,6 +10,7 @@ import pytest
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    os.environ["PGS_DATA_CACHE"] = "off"  # no test finds what another one tokenized; those of the cache turn it on
     config.addinivalue_line("markers", "needs(program): is not run where this system program is missing")
 
 

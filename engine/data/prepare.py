@@ -1,28 +1,22 @@
-"""From the `data` section of a config to samples: read, check, render, mask, cut, count."""
+"""From the `data` section of a config to samples: read, check, render, mask, tokenize, cut, count, hold out."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 from typing import Any, Protocol
 
-import numpy as np
-
 from engine.data.audit.flags import Severity
-from engine.data.audit.ledger import Ledger
 from engine.data.audit.report import Report
 from engine.data.audit.tokenizer_checks import tokenizer_flags
-from engine.data.errors import BadRow, DataError
+from engine.data.cache import DataCache, cache_key
+from engine.data.errors import DataError
 from engine.data.examine import Examiner, RowOptions
-from engine.data.feeding.samples import Sample
 from engine.data.feeding.split import capped, held_out, share_of
+from engine.data.feeding.store import SampleStore
 from engine.data.sources.corpus import Corpus
-from engine.data.sources.rows import RawRow, SourceSpec
-
-Progress = Callable[[int, int], None]
-
-_ROWS_AT_ONCE = 256  # rows handed to the tokenizer together, which spreads them over the cores
+from engine.data.sources.rows import SourceSpec
+from engine.data.tokenized import FirstLook, Progress, Tokenized, Tokenizing
 
 
 class DataConfig(RowOptions, Protocol):
@@ -46,21 +40,28 @@ class DataConfig(RowOptions, Protocol):
 class PreparedData:
     """Samples in the order of their rows; `eval` is empty where no evaluation set was asked for."""
 
-    train: list[Sample]
-    eval: list[Sample]
+    train: SampleStore
+    eval: SampleStore
     report: Report
 
 
-def prepare(config: DataConfig, tokenizer: Any, progress: Progress | None = None) -> PreparedData:
-    """Make the samples of a run.
+def prepare(
+    config: DataConfig,
+    tokenizer: Any,
+    progress: Progress | None = None,
+    first_look: FirstLook | None = None,
+    say: Callable[[str], None] | None = None,
+) -> PreparedData:
+    """Make the samples of a run, out of the cache where the same rows were tokenized in the same way before.
 
     Rows count from 0 over the training files and then the evaluation files. `progress(done, total)` is called with
-    rows while they are tokenized.
+    rows while they are tokenized, `first_look` with what the first rows of a large set showed, `say` with a line for
+    people about the cache.
 
     Raises:
-        DataError: a file or (under `on_bad_row: stop`) a row cannot be used, or nothing is left to train.
+        DataError: a file or (under `on_bad_row: stop`) a row cannot be used, or nothing is left to train, or all of it
+            is trained, questions as well.
     """
-    ledger = Ledger()
     train_rows = Corpus([SourceSpec(path) for path in config.dataset])
     eval_rows = Corpus([SourceSpec(path) for path in config.eval_dataset or ()], first_row=len(train_rows))
     if not train_rows:
@@ -68,59 +69,43 @@ def prepare(config: DataConfig, tokenizer: Any, progress: Progress | None = None
             f"There is no row to train on in {', '.join(config.dataset) or 'data.dataset, which is empty'}."
         )
     examiner = Examiner(tokenizer, config)
-    stops = config.on_bad_row == "stop"
-    maker = _SampleMaker(examiner, ledger, stops, progress, total=len(train_rows) + len(eval_rows))
-    train = list(maker.samples(train_rows))
-    evaluation = list(maker.samples(eval_rows))
+    work = Tokenizing(
+        examiner,
+        (train_rows, eval_rows),
+        config.on_bad_row == "stop",
+        tuple(tokenizer_flags(tokenizer, examiner.renderer.facts)),
+        progress,
+        first_look,
+    )
+    cache = DataCache.of_this_user(say)
+    tokenized = cache.load_or_make(cache_key(config, tokenizer, work.corpora), work.run) if cache else work.run()
+    return _prepared(config, tokenized, train_rows, eval_rows)
+
+
+def _prepared(config: DataConfig, tokenized: Tokenized, train_rows: Corpus, eval_rows: Corpus) -> PreparedData:
+    """Which samples train and which evaluate; refuses a set that cannot be trained on."""
+    samples, report = tokenized.samples, tokenized.report
+    border = int(samples.rows.searchsorted(eval_rows.first_row))
+    train, evaluation = samples[:border], samples[border:]
     if config.eval_dataset is not None:
         evaluation = capped(evaluation, config.eval_samples, config.seed)
-    elif config.eval_split is not None and train:
+    elif config.eval_split is not None and len(train):
         train, evaluation = held_out(train, share_of(config.eval_split), config.eval_samples, config.seed)
-    if not train:
-        raise DataError(_nothing_left(ledger, held_out=len(evaluation)))
-    if config.eval_dataset is not None and not evaluation:
+    if not len(train):
+        raise DataError(_nothing_left(report, held_out=len(evaluation)))
+    if config.eval_dataset is not None and not len(evaluation):
         raise DataError(_nothing_to_evaluate(config.eval_dataset, len(eval_rows)))
-
-    report = replace(
-        ledger.report([*train_rows.files, *eval_rows.files], tokenizer_flags(tokenizer, examiner.renderer.facts)),
-        train_rows=len(train),
-        eval_rows=len(evaluation),
-        tokens=sum(map(len, train)),
-        loss_tokens=sum(sample.loss_tokens for sample in train),
-    )
     for flag in report.flags:
         if flag.code == "ALL_TRAINED" and flag.severity is Severity.ERROR:
-            raise DataError(f"ALL_TRAINED: {flag.message}.")
-    return PreparedData(train, evaluation, report)
-
-
-class _SampleMaker:
-    """Turns rows into samples, batch by batch, and keeps the ledger."""
-
-    def __init__(
-        self, examiner: Examiner, ledger: Ledger, stops_at_bad_rows: bool, progress: Progress | None, total: int
-    ) -> None:
-        self._examiner = examiner
-        self._ledger = ledger
-        self._stops_at_bad_rows = stops_at_bad_rows
-        self._progress = progress
-        self._total = total
-        self._done = 0
-
-    def samples(self, rows: Iterable[RawRow | BadRow]) -> Iterator[Sample]:
-        """The rows that have something to train within the limit of length."""
-        remaining = iter(rows)
-        while batch := list(islice(remaining, _ROWS_AT_ONCE)):
-            for examined in self._examiner.examine(batch):
-                if examined.bad is not None and self._stops_at_bad_rows:
-                    raise DataError(f"{examined.bad} (data.on_bad_row: skip leaves such rows out).")
-                self._ledger.enter(examined)
-                if examined.rendered is not None and examined.kept:
-                    ids = np.array(examined.rendered.input_ids[: examined.kept], dtype=np.int32)
-                    yield Sample(examined.row, ids, examined.has_loss[: examined.kept])
-            self._done += len(batch)
-            if self._progress is not None:
-                self._progress(self._done, self._total)
+            raise DataError(f"{flag.message} ({flag.code}).")
+    counts = replace(
+        report,
+        train_rows=len(train),
+        eval_rows=len(evaluation),
+        tokens=int(train.lengths.sum()),
+        loss_tokens=int(train.loss_lengths.sum()),
+    )
+    return PreparedData(train, evaluation, counts)
 
 
 def _nothing_to_evaluate(files: Sequence[str], rows: int) -> str:
@@ -128,13 +113,13 @@ def _nothing_to_evaluate(files: Sequence[str], rows: int) -> str:
     return f"data.eval_dataset: {found} in {', '.join(files)}; give other files, or null to train without evaluation."
 
 
-def _nothing_left(ledger: Ledger, held_out: int) -> str:
+def _nothing_left(report: Report, held_out: int) -> str:
     if held_out:
         return "All rows were held out for evaluation (data.eval_split); nothing is left to train."
-    bad = [f"{len(ledger.bad_rows)} are bad, the first: {ledger.bad_rows[0]}"] if ledger.bad_rows else []
+    bad = [f"{report.rows_bad} are bad, the first: {report.bad_rows[0]}"] if report.bad_rows else []
     untrainable = [
         f"{flag.count} have nothing to train (NO_TRAINABLE_TOKENS), the first: {flag.message}"
-        for flag in ledger.tally.summary()
+        for flag in report.flags
         if flag.code == "NO_TRAINABLE_TOKENS"
     ]
     return f"No row is left to train on: {'; '.join(bad + untrainable)}."

@@ -7,6 +7,10 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +41,26 @@ class Places(Mapping[int, Place]):
         """How many rows each file has."""
         counts = Counter(self._file_of)
         return {file: counts[number] for file, number in self._files.items()}
+
+    @property
+    def files(self) -> list[str]:
+        """The files by their number in `arrays`."""
+        return list(self._files)
+
+    @property
+    def arrays(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
+        """[N] each: row, number of its file, line."""
+        return np.array(self._rows), np.array(self._file_of), np.array(self._line_of)
+
+    @classmethod
+    def from_arrays(cls, files: list[str], rows: NDArray[Any], file_of: NDArray[Any], line_of: NDArray[Any]) -> Places:
+        """The places that `files` and `arrays` describe."""
+        places = cls()
+        places._files = {file: number for number, file in enumerate(files)}
+        places._rows.frombytes(rows.tobytes())
+        places._file_of.frombytes(file_of.tobytes())
+        places._line_of.frombytes(line_of.tobytes())
+        return places
 
     def __getitem__(self, row: int) -> Place:
         position = bisect_left(self._rows, row)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from engine.data.audit.flags import AuditFlag
-from engine.data.audit.places import Place
+from engine.data.audit.places import Place, Places
 from engine.data.errors import BadRow
 
 __all__ = ["Place", "Report"]
@@ -37,7 +37,7 @@ class Report:
     longest: int
     bad_rows: tuple[BadRow, ...]
     flags: tuple[AuditFlag, ...]
-    places: Mapping[int, Place]
+    places: Places
     data_hashes: Mapping[str, str]
     kinds: Mapping[str, int] = field(default_factory=dict)
     trained_by_role: Mapping[str, tuple[int, int]] = field(default_factory=dict)

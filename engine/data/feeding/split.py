@@ -5,28 +5,24 @@ from __future__ import annotations
 import random
 
 from engine.data.errors import DataError
-from engine.data.feeding.samples import Sample
+from engine.data.feeding.store import SampleStore
 
 
-def held_out(samples: list[Sample], share: float, limit: int | None, seed: int) -> tuple[list[Sample], list[Sample]]:
+def held_out(samples: SampleStore, share: float, limit: int | None, seed: int) -> tuple[SampleStore, SampleStore]:
     """The samples to train on, and a random share of them kept apart; both in row order, no sample in both.
 
     At least one sample is kept apart, at most `limit`.
     """
     wanted = max(1, round(share * len(samples)))
     drawn = _draw(len(samples), wanted if limit is None else min(wanted, limit), f"{seed}:held out")
-    return (
-        [sample for number, sample in enumerate(samples) if number not in drawn],
-        [sample for number, sample in enumerate(samples) if number in drawn],
-    )
+    return samples.pick([number for number in range(len(samples)) if number not in drawn]), samples.pick(sorted(drawn))
 
 
-def capped(samples: list[Sample], limit: int | None, seed: int) -> list[Sample]:
+def capped(samples: SampleStore, limit: int | None, seed: int) -> SampleStore:
     """At most `limit` of the samples, drawn at random, in row order."""
     if limit is None or limit >= len(samples):
         return samples
-    drawn = _draw(len(samples), limit, f"{seed}:capped")
-    return [sample for number, sample in enumerate(samples) if number in drawn]
+    return samples.pick(sorted(_draw(len(samples), limit, f"{seed}:capped")))
 
 
 def share_of(eval_split: float | str) -> float:

