@@ -119,16 +119,30 @@ def _model_folder(config: Config, session: Session) -> Path:
 
 
 def _prepare_data(config: Config, session: Session, tokenizer: PreTrainedTokenizerBase) -> PreparedData:
-    session.phase("tokenizing")
-    data = prepare(config.data, tokenizer, lambda done, total: session.progress("tokenizing", done, total, "rows"))
-    session.emit(audit_event(data.report))
-    for flag in data.report.flags:
-        if flag.severity != Severity.INFO:
-            session.say(f"{flag.severity}: {flag.code} ({flag.count}): {flag.message}")
+    session.phase("reading data")
+
+    def tell_progress(done: int, total: int) -> None:
+        session.phase("tokenizing")
+        session.progress("tokenizing", done, total, "rows")
+
+    def tell_first_look(report: Report) -> None:
+        if any(flag.severity != Severity.INFO for flag in report.flags):
+            session.say(f"In the first {report.rows_read:,} rows:")
+        _tell_audit(session, report)
+
+    data = prepare(config.data, tokenizer, tell_progress, tell_first_look, session.say)
+    _tell_audit(session, data.report)
     info = read_run_info(session.run)
     if info is not None:
         write_run_info(session.run, replace(info, data_hashes=dict(data.report.data_hashes)))
     return data
+
+
+def _tell_audit(session: Session, report: Report) -> None:
+    session.emit(audit_event(report))
+    for flag in report.flags:
+        if flag.severity != Severity.INFO:
+            session.say(f"{flag.severity}: {flag.code} ({flag.count}): {flag.message}")
 
 
 def audit_event(report: Report) -> Audit:

@@ -44,7 +44,10 @@ def cache_key(options: RowOptions, tokenizer: Any, corpora: Sequence[Corpus]) ->
     template = tokenizer.get_chat_template() if getattr(tokenizer, "chat_template", None) else ""
     parts = {
         "files": [[(str(f.path), f.sha256, f.has_bom) for f in corpus.files] for corpus in corpora],
-        "spans": [[(repr(span.spec), span.start, span.stop) for span in corpus.spans] for corpus in corpora],
+        "spans": [
+            [(str(span.spec.path), span.spec.split, span.start, span.stop) for span in corpus.spans]
+            for corpus in corpora
+        ],
         "tokenizer": [tokenizer.backend_tokenizer.to_str(), repr(tokenizer.special_tokens_map), template],
         "options": {name: repr(getattr(options, name)) for name in _names_of(RowOptions, options)},
         "code": _hash_of_code(),
@@ -148,7 +151,7 @@ class DataCache:
 def _write_entry(folder: Path, tokenized: Tokenized) -> None:
     samples, report = tokenized.samples, tokenized.report
     written, place_arrays = report_to_json(report)
-    arrays = dict(
+    arrays: dict[str, np.ndarray[Any, Any]] = dict(
         zip(_ARRAYS, (samples.input_ids, samples.has_loss, samples.stops, samples.rows, *place_arrays), strict=True)
     )
     checksums = {}

@@ -14,7 +14,15 @@ AlertState = Literal["open", "update", "closed"]
 EndStatus = Literal["finished", "stopped", "failed"]
 CheckpointKind = Literal["step", "best", "final"]
 PhaseName = Literal[
-    "downloading", "loading model", "tokenizing", "compiling", "training", "evaluating", "saving", "paused"
+    "downloading",
+    "loading model",
+    "reading data",
+    "tokenizing",
+    "compiling",
+    "training",
+    "evaluating",
+    "saving",
+    "paused",
 ]
 Scalar = str | int | float | bool | None
 
