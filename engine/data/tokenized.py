@@ -132,7 +132,7 @@ def _batches(rows: Iterable[RawRow | BadRow], first: int) -> Iterator[list[RawRo
     batch, size = [], 0
     for row in remaining:
         batch.append(row)
-        size += 0 if isinstance(row, BadRow) else _characters(row.value)
+        size += 0 if isinstance(row, BadRow) else characters_of(row.value)
         if len(batch) == _ROWS_AT_ONCE or size >= _CHARACTERS_AT_ONCE:
             yield batch
             batch, size = [], 0
@@ -140,12 +140,12 @@ def _batches(rows: Iterable[RawRow | BadRow], first: int) -> Iterator[list[RawRo
         yield batch
 
 
-def _characters(value: object) -> int:
+def characters_of(value: object) -> int:
     """How much text a value holds, roughly: lists of numbers count by their length."""
     if isinstance(value, str):
         return len(value)
     if isinstance(value, dict):
-        return sum(map(_characters, value.values()))
+        return sum(map(characters_of, value.values()))
     if isinstance(value, list):
-        return sum(map(_characters, value)) if value and isinstance(value[0], dict | list | str) else len(value)
+        return sum(map(characters_of, value)) if value and isinstance(value[0], dict | list | str) else len(value)
     return 1
