@@ -67,7 +67,7 @@ def test_loss_lies_in_answers_and_their_ends(name: str) -> None:
                 assert segment.turn is not None
                 assert messages[segment.turn]["role"] == "assistant"
                 assert messages[segment.turn]["content"].strip()
-                assert segment.why in (Why.ANSWER, Why.WRAPPING, Why.TURN_END)
+                assert segment.why in (Why.ANSWER, Why.REASONING, Why.WRAPPING, Why.TURN_END)
 
 
 @pytest.mark.parametrize("name", ["chatml", "default_system"])

@@ -205,7 +205,7 @@ def test_a_template_that_cannot_be_followed_is_refused(prepare_rows: Prepare) ->
 
 
 def test_a_template_that_prints_no_plain_text_is_refused(prepare_rows: Prepare) -> None:
-    with pytest.raises(DataError, match="lists of parts alone"):
+    with pytest.raises(DataError, match="be it a plain string or a list of parts"):
         prepare_rows(chat("a", "b"), template="{% for m in messages %}<|im_start|>{{ m.role }}{% endfor %}")
 
 

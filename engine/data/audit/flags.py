@@ -6,6 +6,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from engine.data.conversation import Conversation
+
 
 class Severity(StrEnum):
     """How bad a finding is; the dashboard shows warnings and worse as alerts."""
@@ -23,7 +25,7 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RowFlag:
-    """One finding in one row. `turn` counts from 1; None for the row as a whole."""
+    """One finding in one row. `turn` counts from 1; None for the row as a whole. `count`: how often it was found."""
 
     code: str
     severity: Severity
@@ -32,11 +34,20 @@ class RowFlag:
     line: int
     message: str
     turn: int | None = None
+    count: int = 1
 
     @property
     def place(self) -> str:
         turn = f", turn {self.turn}" if self.turn is not None else ""
         return f"{self.file}, line {self.line}{turn}"
+
+
+def turn_flag(
+    conversation: Conversation, code: str, severity: Severity, message: str, turn: int | None = None, count: int = 1
+) -> RowFlag:
+    """A finding in a conversation; `turn` counts from 0 here and from 1 in the flag."""
+    shown = None if turn is None else turn + 1
+    return RowFlag(code, severity, conversation.row, conversation.file, conversation.line, message, shown, count)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +71,7 @@ class FlagTally:
 
     def add(self, flag: RowFlag) -> None:
         """Take note of a finding; findings come in row order."""
-        self._counts[flag.code] += 1
+        self._counts[flag.code] += flag.count
         first = self._first.setdefault(flag.code, [])
         if len(first) < self.kept:
             first.append(flag)

@@ -7,13 +7,38 @@ from typing import Any
 
 from engine.data.audit.flags import AuditFlag, Severity
 from engine.data.template.facts import TemplateFacts
+from engine.data.template.messages import MessageForms
 
 
-def tokenizer_flags(tokenizer: Any, facts: TemplateFacts) -> Iterator[AuditFlag]:
-    """Findings about the tokenizer and its template, which concern every row alike."""
-    bos = tokenizer.bos_token
-    if not bos or facts.first_text.startswith(bos):
+def tokenizer_flags(tokenizer: Any, facts: TemplateFacts | None) -> Iterator[AuditFlag]:
+    """Findings about the tokenizer and its template, which concern every row alike; none without a template."""
+    if facts is None:
         return
-    if tokenizer("x")["input_ids"][:1] == [tokenizer.bos_token_id]:
+    bos = tokenizer.bos_token
+    if bos and not facts.first_text.startswith(bos) and tokenizer("x")["input_ids"][:1] == [tokenizer.bos_token_id]:
         message = f"the tokenizer would add {bos!r} in front, the chat template does not; the template is followed"
         yield AuditFlag("BOS_NOT_IN_TEMPLATE", Severity.INFO, 1, (), message)
+    if facts.prints_date:
+        message = (
+            "the chat template prints today's date, so the tokens differ from day to day; one run keeps the date of "
+            "its start"
+        )
+        yield AuditFlag("DATE_IN_TEMPLATE", Severity.WARNING, 1, (), message)
+    if facts.marks_fault is not None:
+        message = (
+            f"the {{% generation %}} marks of the chat template are wrong: {facts.marks_fault}; "
+            "the mask follows the data's text instead"
+        )
+        yield AuditFlag("GENERATION_MARKS_WRONG", Severity.INFO, 1, (), message)
+    if facts.forms not in (MessageForms(), MessageForms(content="text")):
+        message = f"the chat template reads messages in forms of its own, and gets them so: {_told(facts.forms)}"
+        yield AuditFlag("MESSAGES_ADAPTED", Severity.INFO, 1, (), message)
+
+
+def _told(forms: MessageForms) -> str:
+    told = ["content as a list of parts"] if forms.content == "parts" else []
+    if forms.null_beside_calls:
+        told.append("null for missing content beside tool calls")
+    if forms.arguments_as_json:
+        told.append("the arguments of tool calls as a string of JSON")
+    return ", ".join(told)

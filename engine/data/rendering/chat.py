@@ -24,7 +24,7 @@ class ChatRenderer:
     def draft(self, conversation: Conversation) -> Draft | BadRow:
         """The text and its mask, without tokens; a bad row where the template refuses the conversation."""
         try:
-            text = self._template.render(conversation.turns)
+            text = self._template.render(conversation.turns, conversation.tools)
         except TemplateRefusedError as refusal:
             return conversation.bad_row("TEMPLATE_REFUSED", f"the chat template refuses it: {refusal}")
         return Draft(conversation, text, mask_segments(text, conversation.turns, self._rules))

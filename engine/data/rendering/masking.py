@@ -1,24 +1,29 @@
 """Which characters of a rendered chat have loss, worked out from where each of them comes from.
 
 The rules, for an answer that is trained:
-- Text of the data has loss, and so does what closes the turn: the first special token after it (white space on the
-  way there included), or, for a template without one, the token that opens the next turn.
+- Text of the data has loss (reasoning only with `train_on_reasoning`), and so does what closes the turn: the end that
+  the template was found to print there, or, for a template without one, the token that opens the next turn.
 - The header is what the generation prompt prints; no loss.
-- Other template text inside the answer has loss where the data brought it there: it stands in the data at that very
-  place (white space aside), or it wraps reasoning that the data keeps under a key of its own. Otherwise it is the
-  template's own addition and has loss only with `train_on_template_text`.
+- Other template text inside the answer has loss where inference would have to produce it, too: the template prints it
+  around every answer, or the data brought it there: it stands in the data at that very place (white space aside), or
+  it wraps reasoning or a tool call. Otherwise it is the template's own addition and has loss only with
+  `train_on_template_text`.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 
-from engine.data.conversation import CONTENT, Turn
+from engine.data.conversation import Turn
 from engine.data.rendering.reasons import Segment, Why
-from engine.data.template.facts import SpecialTokens, TemplateFacts
-from engine.data.template.layout import DataPiece, data_pieces, template_gaps
+from engine.data.rendering.stretches import Kind, Stretch, is_content, stretches_of
+from engine.data.rendering.think import think_stop
+from engine.data.template.facts import TemplateFacts
+from engine.data.template.header import header_in
+from engine.data.template.layout import data_pieces
+from engine.data.template.special_tokens import SpecialTokens
 from engine.data.template.traced import TracedStr
 
 
@@ -29,6 +34,14 @@ class MaskOptions:
     train_on_template_text: bool = False
     train_on_reasoning: bool = True
     last_turn_only: bool = False
+
+    def trains(self, why: Why) -> bool:
+        """Whether text of an answer that is trained has loss for this reason."""
+        return (
+            why in (Why.ANSWER, Why.WRAPPING, Why.TURN_END)
+            or (why is Why.REASONING and self.train_on_reasoning)
+            or (why is Why.TEMPLATE_IN_ANSWER and self.train_on_template_text)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,114 +58,179 @@ def mask_segments(text: TracedStr, turns: tuple[Turn, ...], rules: MaskRules) ->
     return _Masker(text, turns, rules).segments()
 
 
+def untrained_turns(turns: tuple[Turn, ...], options: MaskOptions) -> Iterator[Why | None]:
+    """For each turn why nothing of it has loss although it is an answer, or None."""
+    last = max((number for number, turn in enumerate(turns) if turn.is_answer), default=None)
+    for number, turn in enumerate(turns):
+        if not turn.trained:
+            yield Why.WEIGHT_ZERO
+        elif turn.is_empty or not (options.train_on_reasoning or _says_more_than_reasoning(turn)):
+            yield Why.EMPTY_ANSWER
+        elif options.last_turn_only and number != last:
+            yield Why.NOT_LAST_TURN
+        else:
+            yield None
+
+
+def _says_more_than_reasoning(turn: Turn) -> bool:
+    return bool(turn.tool_calls or turn.content[think_stop(turn.content) :].strip())
+
+
 class _Masker:
-    """Walks over the pieces of one rendered chat, from gap to piece to gap."""
+    """Walks over the stretches of one rendered chat, from gap to stretch to gap."""
 
     def __init__(self, text: TracedStr, turns: tuple[Turn, ...], rules: MaskRules) -> None:
         self.text = str.__getitem__(text, slice(None))
         self.turns = turns
-        self.rules = rules
-        self.pieces = data_pieces(text)
+        self.facts, self.tokens, self.options = rules.facts, rules.tokens, rules.options
+        self.untrained = list(untrained_turns(turns, rules.options))
+        self.stretches = stretches_of(data_pieces(text), self.text, turns, self.facts.ends, self.tokens)
         self.found: list[Segment] = []
 
     def segments(self) -> list[Segment]:
-        gaps = template_gaps(self.pieces, len(self.text))
-        for number, (start, stop) in enumerate(gaps):
-            before = self.pieces[number - 1] if number else None
-            after = self.pieces[number] if number < len(self.pieces) else None
-            if before is not None and after is not None and before.turn == after.turn:
+        before: Stretch | None = None
+        for number, after in enumerate(self.stretches):
+            if before is not None and before.turn == after.turn:
                 self._inside(before, after)
             else:
-                self._between(before, after, start, stop, number)
-            if after is not None:
-                self._piece(after)
-        return [segment for segment in self.found if segment.start < segment.stop]
+                self._between(before, after, number)
+            self._add(after.start, after.stop, after.turn, _WHY[after.kind])
+            before = after
+        self._between(before, None, len(self.stretches))
+        return self.found
 
     def _add(self, start: int, stop: int, turn: int | None, why: Why) -> None:
         """Append a segment of a turn that may have loss, or say why it has none."""
-        trains = why in (Why.ANSWER, Why.WRAPPING, Why.TURN_END)
-        trains |= why is Why.TEMPLATE_IN_ANSWER and self.rules.options.train_on_template_text
-        if trains and turn is not None and not self.turns[turn].trained:
-            self.found.append(Segment(start, stop, turn, Why.WEIGHT_ZERO, False))
-        elif trains and turn is not None and self.turns[turn].is_empty:
-            self.found.append(Segment(start, stop, turn, Why.EMPTY_ANSWER, False))
+        if start >= stop:
+            return
+        loss = turn is not None and self.options.trains(why)
+        untrained = self.untrained[turn] if loss and turn is not None else None
+        self.found.append(Segment(start, stop, turn, untrained or why, loss and untrained is None))
+
+    def _inside(self, before: Stretch, after: Stretch) -> None:
+        """Template text between two stretches of one turn."""
+        start, stop, turn = before.stop, after.start, before.turn
+        if not before.is_answer:
+            self._add(start, stop, turn, Why.OTHER_ROLE)
+        elif after.kind is Kind.REASONING:
+            self._add(start, stop, turn, Why.REASONING)
+        elif before.kind is Kind.REASONING:
+            border = self._reasoning_stop(start, stop, after.kind)
+            self._add(start, border, turn, Why.REASONING)
+            self._add(border, stop, turn, Why.WRAPPING)
+        elif before.field != after.field or before.index_stop < after.index:
+            self._add(start, stop, turn, Why.WRAPPING)
         else:
-            self.found.append(Segment(start, stop, turn, why, trains))
+            self._add(start, stop, turn, Why.TEMPLATE_IN_ANSWER)
 
-    def _is_answer(self, piece: DataPiece | None) -> bool:
-        return piece is not None and self.turns[piece.turn].is_answer
+    def _reasoning_stop(self, start: int, stop: int, kind: Kind) -> int:
+        """Where what wraps the reasoning ends, in template text between it and the rest of the answer."""
+        leads = self.facts.leads
+        if leads.reasoning_close and self.text.startswith(leads.reasoning_close, start, stop):
+            return start + len(leads.reasoning_close)
+        lead = leads.call if kind is Kind.CALL else leads.content
+        return stop - len(lead) if lead and self.text.endswith(lead, start, stop) else stop
 
-    def _piece(self, piece: DataPiece) -> None:
-        self._add(piece.start, piece.stop, piece.turn, Why.ANSWER if self._is_answer(piece) else Why.OTHER_ROLE)
-
-    def _inside(self, before: DataPiece, after: DataPiece) -> None:
-        """Template text between two pieces of one turn."""
-        if not self._is_answer(before):
-            self._add(before.stop, after.start, before.turn, Why.OTHER_ROLE)
-        elif self._replaces_data(before, after):
-            self._add(before.stop, after.start, before.turn, Why.WRAPPING)
-        else:
-            self._add(before.stop, after.start, before.turn, Why.TEMPLATE_IN_ANSWER)
-
-    def _replaces_data(self, before: DataPiece, after: DataPiece) -> bool:
-        return before.origin != after.origin or before.index_stop < after.index
-
-    def _between(self, before: DataPiece | None, after: DataPiece | None, start: int, stop: int, number: int) -> None:
+    def _between(self, before: Stretch | None, after: Stretch | None, number: int) -> None:
         """Template text between two turns, or at either end of the chat."""
-        if before is not None and self._is_answer(before):
-            start = self._close(before, start, stop)
-        if after is not None and self._is_answer(after):
+        start = before.stop if before is not None else 0
+        stop = after.start if after is not None else len(self.text)
+        if before is not None and before.is_answer:
+            start = self._close(before, start, stop, is_last=after is None)
+        if after is not None and after.is_answer:
             self._lead(start, stop, after, number)
         else:
             self._add(start, stop, after.turn if after is not None else None, Why.TEMPLATE)
 
-    def _close(self, before: DataPiece, start: int, stop: int) -> int:
+    def _close(self, before: Stretch, start: int, stop: int, is_last: bool) -> int:
         """The end of an answer's turn, with what stands in front of it; returns where the rest begins."""
-        match = self._turn_end(start, stop)
-        if match is None:
-            return start
-        self._trail(before, start, match.start())
-        self._add(match.start(), match.end(), before.turn, Why.TURN_END)
-        return match.end()
+        match = self._turn_end(before, start, stop)
+        if match is not None:
+            self._trail(before, start, match.start())
+            self._add(match.start(), match.end(), before.turn, Why.TURN_END)
+            return match.end()
+        if before.kind is Kind.CALL and is_last:
+            border = start + len(self.text[start:stop].rstrip())
+            self._trail(before, start, border)
+            return border
+        return start
 
-    def _turn_end(self, start: int, stop: int) -> re.Match[str] | None:
-        found = self.rules.tokens.special.search(self.text, start, stop)
-        end = self.rules.facts.turn_end
-        literal = re.compile(re.escape(end)).search(self.text, start, stop) if end else None
-        if found is None or literal is None:
-            return found or literal
-        return min(found, literal, key=lambda match: match.start())
+    def _turn_end(self, before: Stretch, start: int, stop: int) -> re.Match[str] | None:
+        ends = self.facts.ends
+        found = ends.find(self.text, start, stop)
+        if found or (ends.all and before.kind is not Kind.CALL):
+            return found
+        closer = self.text.rfind(ends.closer, start, stop) if ends.closer and before.kind is Kind.CALL else -1
+        return self.tokens.special.search(self.text, closer + len(ends.closer) if closer >= 0 else start, stop)
 
-    def _trail(self, before: DataPiece, start: int, stop: int) -> None:
-        """Template text between an answer's last piece and the token that ends the turn."""
+    def _trail(self, before: Stretch, start: int, stop: int) -> None:
+        """Template text between an answer's last text and the end of the turn."""
         printed = _solid(self.text[start:stop])
-        rest = _solid(self._source(before)[before.index_stop :])
-        if not printed:
+        if not printed or self.text[start:stop] == self.facts.ends.tail:
             self._add(start, stop, before.turn, Why.TURN_END)
-        elif before.origin.field != CONTENT or (rest and printed.startswith(rest)):
+        elif before.kind is Kind.REASONING:
+            self._add(start, stop, before.turn, Why.REASONING)
+        elif not is_content(before.field) or self._has_hidden_call(before) or self._is_rest_of_data(before, printed):
             self._add(start, stop, before.turn, Why.WRAPPING)
         else:
             self._add(start, stop, before.turn, Why.TEMPLATE_IN_ANSWER)
 
-    def _lead(self, start: int, stop: int, after: DataPiece, number: int) -> None:
+    def _has_hidden_call(self, before: Stretch) -> bool:
+        """The turn calls a tool, and the call is printed in a form that cannot be traced to the data."""
+        return before.turn is not None and bool(self.turns[before.turn].tool_calls)
+
+    def _is_rest_of_data(self, before: Stretch, printed: str) -> bool:
+        rest = _solid(self._source(before)[before.index_stop :])
+        return bool(rest) and printed.startswith(rest)
+
+    def _lead(self, start: int, stop: int, after: Stretch, number: int) -> None:
         """The header of the answer that follows the gap, and template text between the two."""
-        prompt = find_header(self.text[start:stop], self.rules.facts.generation_prompt, self.rules.tokens.added)
-        header_start, header_stop = start + prompt[0], start + prompt[1]
+        header_start, header_stop = self._header(start, stop, after)
         born = self._born_in_data(start, stop, after)
         supplied = max(header_start, min(born, header_stop))
-        answer_start = header_stop if self._opens_a_wrap(after, number) else max(header_stop, born)
-        if not self.text[header_stop:answer_start].strip():
+        answer_start, is_framed = self._answer_start(header_stop, stop, after, number, born)
+        if not is_framed and not self.text[header_stop:answer_start].strip():
             header_stop = answer_start
         self._add(start, header_start, None, Why.TEMPLATE)
         self._add(header_start, supplied, after.turn, Why.HEADER)
         self._add(supplied, header_stop, after.turn, Why.SUPPLIED if born < header_stop else Why.HEADER)
         self._add(header_stop, answer_start, after.turn, Why.TEMPLATE_IN_ANSWER)
-        self._add(answer_start, stop, after.turn, Why.WRAPPING)
+        self._add(answer_start, stop, after.turn, self._why_of_lead(after, number))
 
-    def _born_in_data(self, start: int, stop: int, after: DataPiece) -> int:
-        """Where the template's text before the piece begins to be what stands there in the data, too.
+    def _header(self, start: int, stop: int, after: Stretch) -> tuple[int, int]:
+        gap = self.text[start:stop]
+        header = header_in(gap, self.facts.generation_prompt, self.tokens.added)
+        if header is not None:
+            return start + header[0], start + header[1]
+        leads = self.facts.leads
+        lead = {Kind.CALL: leads.call, Kind.REASONING: leads.reasoning}.get(after.kind, leads.content)
+        return start, stop - len(lead) if gap.endswith(lead) else stop
 
-        White space aside, all that the data has in front of the piece must be there; otherwise `stop`.
+    def _answer_start(self, start: int, stop: int, after: Stretch, number: int, born: int) -> tuple[int, bool]:
+        """Where text that the answer has to produce begins, and whether that is because the template frames it so."""
+        leads = self.facts.leads
+        if after.kind is Kind.REASONING or self._is_closed_by_data(number):
+            return start, True
+        if after.kind is Kind.CALL:
+            empty = leads.empty.strip()
+            at = self.text.find(empty, start, stop) if empty else -1
+            return (start, True) if at < 0 or self.text[start:at].strip() else (at + len(empty), True)
+        framed = stop - len(leads.content)
+        if leads.content and framed >= start and self.text.endswith(leads.content, start, stop):
+            return min(framed, max(start, born)), True
+        return max(start, born), False
+
+    def _why_of_lead(self, after: Stretch, number: int) -> Why:
+        """Tags in front of reasoning belong to it, and so do the tags of an empty think block that the data has."""
+        if after.kind is Kind.REASONING:
+            return Why.REASONING
+        stands_behind = is_content(after.field) and 0 < think_stop(self._source(after)) <= after.index
+        return Why.REASONING if stands_behind and not self._is_closed_by_data(number) else Why.WRAPPING
+
+    def _born_in_data(self, start: int, stop: int, after: Stretch) -> int:
+        """Where the template's text before the stretch begins to be what stands there in the data, too.
+
+        White space aside, all that the data has in front of the stretch must be there; otherwise `stop`.
         """
         position = stop
         for character in reversed(_solid(self._source(after)[: after.index])):
@@ -163,42 +241,27 @@ class _Masker:
                 return stop
         return position
 
-    def _opens_a_wrap(self, after: DataPiece, number: int) -> bool:
-        """Whether template text in front of the piece belongs to the answer without standing in the data."""
-        return after.origin.field != CONTENT or self._is_closed_by_data(number)
-
     def _is_closed_by_data(self, number: int) -> bool:
-        """Whether text of the data that the template prints anew follows the piece: then the two wrap it."""
-        if number + 1 >= len(self.pieces):
+        """Whether text of the data that the template prints anew follows the stretch: then the two wrap it."""
+        if number + 1 >= len(self.stretches):
             return False
-        piece, following = self.pieces[number], self.pieces[number + 1]
-        return piece.turn == following.turn and self._stands_between(piece, following)
+        stretch, following = self.stretches[number], self.stretches[number + 1]
+        if (stretch.turn, stretch.field) != (following.turn, following.field):
+            return False
+        skipped = _solid(self._source(stretch)[stretch.index_stop : following.index])
+        return bool(skipped) and skipped == _solid(self.text[stretch.stop : following.start])
 
-    def _stands_between(self, piece: DataPiece, following: DataPiece) -> bool:
-        skipped = _solid(self._source(piece)[piece.index_stop : following.index])
-        same_source = piece.origin == following.origin
-        return same_source and bool(skipped) and skipped == _solid(self.text[piece.stop : following.start])
-
-    def _source(self, piece: DataPiece) -> str:
-        return self.turns[piece.turn].texts[piece.origin.field]
+    def _source(self, stretch: Stretch) -> str:
+        assert stretch.turn is not None
+        return self.turns[stretch.turn].texts[stretch.field]
 
 
-@lru_cache(maxsize=1024)
-def find_header(gap: str, prompt: str, added_tokens: re.Pattern[str]) -> tuple[int, int]:
-    """Where the header stands in the template text before an answer.
-
-    It is the last place that begins like the generation prompt, as far as the two agree in whole tokens or lines (a
-    prompt may go on, for example into an opened think block). Without any such place, or without a prompt, all of
-    the gap is header.
-    """
-    tokens = [match.end() for match in added_tokens.finditer(prompt)]
-    lines = [number for number, character in enumerate(prompt, start=1) if character == "\n"]
-    shortest = tokens[0] if tokens else len(prompt.rstrip())
-    for length in sorted({*tokens, *lines, len(prompt.rstrip()), len(prompt)}, reverse=True):
-        start = gap.rfind(prompt[:length])
-        if start >= 0 and length and length >= shortest:
-            return start, start + length
-    return 0, len(gap)
+_WHY = {
+    Kind.CONTENT: Why.ANSWER,
+    Kind.REASONING: Why.REASONING,
+    Kind.CALL: Why.ANSWER,
+    Kind.OTHER_ROLE: Why.OTHER_ROLE,
+}
 
 
 def _solid(text: str) -> str:

@@ -2,21 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import jinja2
 
-from engine.data.conversation import REASONING, Turn
+from engine.data.conversation import Turn
 from engine.data.errors import DataError
+from engine.data.template.clock import Clock
 from engine.data.template.environment import template_environment
-from engine.data.template.traced import ROLE, Origin, TracedStr
+from engine.data.template.messages import MessageForms, plain_messages, traced_messages, traced_tools
+from engine.data.template.traced import TracedStr
 
 _TEMPLATE_ERRORS = (jinja2.TemplateError, TypeError, ValueError, LookupError, ArithmeticError, AttributeError)
+_MARKS = ("\U0010fffc", "\U0010fffd")  # private use, and printed in probes alone
+
+Tools = Sequence[Mapping[str, Any]]
 
 
 class TemplateRefusedError(ValueError):
     """The template raised on a conversation; the message is the template's own."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Chat:
+    """What one rendering is given."""
+
+    turns: tuple[Turn, ...]
+    tools: Tools
+    add_generation_prompt: bool
 
 
 class ChatTemplate:
@@ -27,20 +44,28 @@ class ChatTemplate:
     """
 
     def __init__(self, tokenizer: Any) -> None:
-        self._tokenizer = tokenizer
+        self.tokenizer = tokenizer
+        self.forms = MessageForms()
+        self.clock = Clock()
         try:
-            source = tokenizer.get_chat_template()
+            self._source = tokenizer.get_chat_template()
         except ValueError as error:
             raise DataError(
                 "The tokenizer has no chat template, so chats cannot be turned into text; take the instruct variant "
                 "of the model, or put a chat_template.jinja beside its tokenizer."
             ) from error
         try:
-            self._compiled = template_environment().from_string(source)
+            self._compiled = template_environment(self.clock.strftime).from_string(self._source)
         except jinja2.TemplateSyntaxError as error:
             raise DataError(f"The chat template is not valid jinja: {error.message}, line {error.lineno}.") from error
 
-    def render(self, turns: tuple[Turn, ...], add_generation_prompt: bool = False) -> TracedStr:
+    def with_forms(self, forms: MessageForms) -> ChatTemplate:
+        """The same template, given its messages in other forms."""
+        other = copy(self)
+        other.forms = forms
+        return other
+
+    def render(self, turns: tuple[Turn, ...], tools: Tools = (), add_generation_prompt: bool = False) -> TracedStr:
         """The text that the model sees for these turns.
 
         It is the very text of `tokenizer.apply_chat_template(..., tokenize=False)`, which is rendered too and compared.
@@ -49,61 +74,67 @@ class ChatTemplate:
             TemplateRefusedError: the template raises on these turns, for example on the order of roles.
             DataError: the two renderings differ, so the origins could not be trusted.
         """
-        for _ in range(2):  # a template that prints the time may differ once, at a change of the second
-            plain = self._guarded(self._render_plain, turns, add_generation_prompt)
-            traced = self._guarded(self._render_traced, turns, add_generation_prompt)
-            if traced == plain:
-                return traced if isinstance(traced, TracedStr) else TracedStr.from_template(traced)
-        raise DataError(
-            "The chat template does something that cannot be followed from the data to the text (the traced "
-            f"rendering has {len(traced)} characters, the tokenizer's {len(plain)}), so no mask can be proved."
-        )
+        chat = _Chat(turns, tools, add_generation_prompt)
+        plain = _guarded(self._render_plain, chat)
+        traced = _guarded(self._render_traced, chat)
+        if traced != plain:
+            raise DataError(
+                "The chat template does something that cannot be followed from the data to the text (the traced "
+                f"rendering has {len(traced)} characters, the tokenizer's {len(plain)}), so no mask can be proved."
+            )
+        return traced if isinstance(traced, TracedStr) else TracedStr.from_template(traced)
 
-    def _guarded(self, render: Callable[[tuple[Turn, ...], bool], str], turns: tuple[Turn, ...], prompt: bool) -> str:
-        try:
-            return render(turns, prompt)
-        except _TEMPLATE_ERRORS as error:
-            raise TemplateRefusedError(str(error)) from error
+    def generation_spans(self, turns: tuple[Turn, ...], tools: Tools = ()) -> list[tuple[int, int]]:
+        """Which characters of `render(turns, tools)` stand inside `{% generation %}` marks.
 
-    def _render_traced(self, turns: tuple[Turn, ...], add_generation_prompt: bool) -> str:
-        return self._compiled.render(
-            **self._tokenizer.special_tokens_map,
-            messages=[_traced_message(number, turn) for number, turn in enumerate(turns)],
-            tools=None,
-            documents=None,
-            add_generation_prompt=add_generation_prompt,
-        )
+        Raises:
+            TemplateRefusedError: as `render`.
+        """
+        marked = _guarded(self._render_marked, _Chat(turns, tools, False))
+        start_mark, stop_mark = _MARKS
+        spans: list[tuple[int, int]] = []
+        position = start = 0
+        for character in marked:
+            if character == start_mark:
+                start = position
+            elif character == stop_mark:
+                spans.append((start, position))
+            else:
+                position += 1
+        return spans
 
-    def _render_plain(self, turns: tuple[Turn, ...], add_generation_prompt: bool) -> str:
-        rendered: str = self._tokenizer.apply_chat_template(
-            [_message(turn) for turn in turns], tokenize=False, add_generation_prompt=add_generation_prompt
+    def _render_traced(self, chat: _Chat) -> str:
+        return self._compiled.render(**self._variables(chat))
+
+    def _render_marked(self, chat: _Chat) -> str:
+        return str.__getitem__(self._compiled_with_marks.render(**self._variables(chat)), slice(None))
+
+    def _variables(self, chat: _Chat) -> dict[str, Any]:
+        return {
+            **self.tokenizer.special_tokens_map,
+            "messages": traced_messages(chat.turns, self.forms),
+            "tools": traced_tools(chat.tools),
+            "documents": None,
+            "add_generation_prompt": chat.add_generation_prompt,
+        }
+
+    def _render_plain(self, chat: _Chat) -> str:
+        rendered: str = self.tokenizer.apply_chat_template(
+            plain_messages(chat.turns, self.forms),
+            tools=list(chat.tools) or None,
+            tokenize=False,
+            add_generation_prompt=chat.add_generation_prompt,
+            strftime_now=self.clock.strftime,
         )
         return rendered
 
-
-def _message(turn: Turn) -> dict[str, Any]:
-    """The turn as templates expect it. gpt-oss templates read the reasoning under another name."""
-    message = {ROLE: turn.role, **turn.message}
-    if REASONING in message:
-        message["thinking"] = message[REASONING]
-    return message
+    @cached_property
+    def _compiled_with_marks(self) -> jinja2.Template:
+        return template_environment(self.clock.strftime, _MARKS).from_string(self._source)
 
 
-def _traced_message(number: int, turn: Turn) -> dict[str, Any]:
-    traced: dict[str, Any] = {
-        key: _traced(value, number, key) for key, value in {ROLE: turn.role, **turn.message}.items()
-    }
-    if REASONING in traced:
-        traced["thinking"] = traced[REASONING]
-    return traced
-
-
-def _traced(value: Any, turn: int, path: str) -> Any:
-    """The value with every string in it traced; the paths are those of `Turn.texts`."""
-    if isinstance(value, str):
-        return TracedStr.from_data(value, Origin(turn, path))
-    if isinstance(value, Mapping):
-        return {key: _traced(item, turn, f"{path}.{key}") for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_traced(item, turn, f"{path}.{number}") for number, item in enumerate(value)]
-    return value
+def _guarded(render: Callable[[_Chat], str], chat: _Chat) -> str:
+    try:
+        return render(chat)
+    except _TEMPLATE_ERRORS as error:
+        raise TemplateRefusedError(str(error)) from error

@@ -6,8 +6,7 @@ str and so lose the origins of its arguments: joining pieces, `~`, `%`, `str.joi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from datetime import datetime
+from collections.abc import Callable, Iterable, Mapping
 from string import Formatter
 from types import BuiltinMethodType, MethodType
 from typing import Any, Never
@@ -24,11 +23,17 @@ from engine.data.template.traced import TracedStr, concat
 from engine.data.template.traced_json import dumps
 
 
-def template_environment() -> TracedEnvironment:
-    """A fresh environment; `from_string(template).render(...)` gives a traced string."""
+def template_environment(
+    strftime_now: Callable[[str], str], generation_marks: tuple[str, str] = ("", "")
+) -> TracedEnvironment:
+    """A fresh environment; `from_string(template).render(...)` gives a traced string.
+
+    `strftime_now` tells templates the date; `generation_marks` are printed around each `{% generation %}` block.
+    """
     environment = TracedEnvironment(
         trim_blocks=True, lstrip_blocks=True, extensions=[GenerationTag, jinja2.ext.loopcontrols]
     )
+    environment.generation_marks = generation_marks
     environment.filters |= {
         "format": _format,
         "indent": _indent,
@@ -42,7 +47,7 @@ def template_environment() -> TracedEnvironment:
         "dict": TemplateDict(),
         "namespace": TemplateNamespace,
         "raise_exception": _raise_exception,
-        "strftime_now": _strftime_now,
+        "strftime_now": strftime_now,
     }
     return environment
 
@@ -62,6 +67,7 @@ class TracedEnvironment(ImmutableSandboxedEnvironment):
     """The sandbox of chat templates; strings of the template itself get traceable methods."""
 
     code_generator_class = TracedCodeGenerator
+    generation_marks: tuple[str, str] = ("", "")
     concat = staticmethod(concat)
     intercepted_binops = frozenset({"%"})
 
@@ -115,8 +121,8 @@ class GenerationTag(jinja2.ext.Extension):
         return nodes.CallBlock(self.call_method("_print"), [], [], body).set_lineno(line)
 
     def _print(self, caller: Macro) -> str:
-        printed: str = caller()
-        return printed
+        start, stop = getattr(self.environment, "generation_marks", ("", ""))
+        return concat((start, caller(), stop))
 
 
 class TemplateDict:
@@ -152,10 +158,6 @@ def _refuse_private(name: Any) -> None:
 
 def _raise_exception(message: str) -> Never:
     raise jinja2.exceptions.TemplateError(message)
-
-
-def _strftime_now(pattern: str) -> str:
-    return datetime.now().strftime(pattern)
 
 
 def _traceable(value: Any) -> Any:

@@ -1,59 +1,81 @@
-"""What a chat template puts around any answer, found by rendering small chats.
-
-No marker is looked for in the data: these facts are only ever matched against the template's own text.
-"""
+"""What a chat template puts around any answer, found by rendering small chats."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any
 
-from engine.data.conversation import CONTENT, Role, Turn
+from engine.data.conversation import CONTENT, REASONING, TOOL_CALLS
 from engine.data.errors import DataError
-from engine.data.template.chat_template import ChatTemplate, TemplateRefusedError
-from engine.data.template.layout import DataPiece, data_pieces
-from engine.data.template.traced import TracedStr
+from engine.data.template.chat_template import ChatTemplate
+from engine.data.template.ends import TurnEnds, find_turn_ends
+from engine.data.template.header import header_in
+from engine.data.template.messages import MessageForms
+from engine.data.template.probes import (
+    ANSWER,
+    INSTRUCTION,
+    LATER,
+    QUESTION,
+    THOUGHT,
+    WRITTEN_THOUGHT,
+    Prober,
+    Shown,
+    call,
+)
+from engine.data.template.special_tokens import SpecialTokens
+from engine.data.template.system_prompt import added_system_prompt, added_to_system_turn
+
+
+@dataclass(frozen=True, slots=True)
+class Leads:
+    """What the template prints between what inference supplies and the first text of the data in an answer.
+
+    `content`: in front of the content of every answer, whatever else the answer has. `empty`: in front of an answer
+    without reasoning, in its place, such as an empty think block. `call` and `reasoning`: in front of the name of
+    a tool and of reasoning. `reasoning_close`: between reasoning and what is printed in front of every content.
+    """
+
+    content: str = ""
+    empty: str = ""
+    call: str = ""
+    reasoning: str = ""
+    reasoning_close: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class TemplateFacts:
     """What holds for every chat.
 
-    `generation_prompt` is the header that inference supplies before an answer. `turn_end` closes an answer that ends
-    the chat; None where nothing does. `added_system_prompt` is what the template says in the system's name when the
-    data has no system turn. `is_prefix_stable`: the rendering of the first turns is the beginning of the whole
-    chat's. `first_text` is what the template prints before any text of the data.
+    `generation_prompt` is the header that inference supplies before an answer. `ends` says how an answer ends.
+    `added_system_prompt` is what the template says in the system's name when the data has no system turn, and
+    `added_to_system_turn` what it says there in any case. `is_prefix_stable`: the rendering of the first turns is the
+    beginning of the whole chat's. `first_text` is what the template prints before any text of the data.
+    `prints_date`: the text depends on the day. `takes_system`: a chat may begin with a system turn. `forms` are those
+    in which it gets its messages. `marks_fault` says what is wrong with its `{% generation %}` marks, if anything is.
     """
 
     generation_prompt: str
-    turn_end: str | None
+    leads: Leads
+    ends: TurnEnds
     added_system_prompt: str
+    added_to_system_turn: str
     is_prefix_stable: bool
     first_text: str
+    prints_date: bool
+    takes_system: bool
+    forms: MessageForms
+    marks_fault: str | None = None
 
-
-@dataclass(frozen=True, slots=True)
-class SpecialTokens:
-    """Patterns for a tokenizer's added tokens, the longest first: those flagged special, and all of them."""
-
-    special: re.Pattern[str]
-    added: re.Pattern[str]
-
-
-def special_tokens(tokenizer: Any) -> SpecialTokens:
-    """The patterns for `tokenizer`; they match nothing where it has no such token."""
-    added = [(token.content, token.special) for token in tokenizer.added_tokens_decoder.values()]
-    return SpecialTokens(
-        special=_any_of([content for content, is_special in added if is_special]),
-        added=_any_of([content for content, _ in added]),
-    )
+    @property
+    def turn_end(self) -> str | None:
+        """What closes an answer that ends the chat; None where nothing does."""
+        return self.ends.last
 
 
 def turn_tokens(facts: TemplateFacts, tokens: SpecialTokens) -> set[str]:
     """The added tokens that open an answer and end it; not all tokenizers call them special."""
     opening = tokens.added.search(facts.generation_prompt)
-    return {*([opening.group()] if opening else []), *([facts.turn_end] if facts.turn_end else [])}
+    return {*([opening.group()] if opening else []), *facts.ends.all}
 
 
 def find_facts(template: ChatTemplate, tokens: SpecialTokens) -> TemplateFacts:
@@ -62,118 +84,90 @@ def find_facts(template: ChatTemplate, tokens: SpecialTokens) -> TemplateFacts:
     Raises:
         DataError: it refuses the plainest chat, or treats text in a way that cannot be followed.
     """
-    prefix = _accepted_prefix(template)
-    user, answer = _probe("user", "qzx first question"), _probe("assistant", "qzx first answer")
-    later = (_probe("user", "qzx second question"), _probe("assistant", "qzx second answer"))
-    short = template.render((*prefix, user, answer))
-    _check_traced(short, (user, answer))
+    prober = Prober(template)
+    short = prober.show(QUESTION, ANSWER)
+    assert short is not None
+    _check_traced(short, prober.first)
+    prompt = _generation_prompt(prober, tokens)
     return TemplateFacts(
-        generation_prompt=_generation_prompt(template, (*prefix, user), tokens),
-        turn_end=_turn_end(_tail(short), tokens),
-        added_system_prompt=_added_system_prompt(template, user, answer),
-        is_prefix_stable=_begins_with(template, (*prefix, user, answer, *later), short),
-        first_text=str.__getitem__(short, slice(0, data_pieces(short)[0].start)),
+        generation_prompt=prompt,
+        leads=_find_leads(prober, short, prompt, tokens),
+        ends=find_turn_ends(prober, short, tokens),
+        added_system_prompt=added_system_prompt(prober),
+        added_to_system_turn=added_to_system_turn(prober, tokens),
+        is_prefix_stable=_is_prefix_stable(prober, short),
+        first_text=short.first_text,
+        prints_date=template.clock.was_asked,
+        takes_system=prober.show_bare(INSTRUCTION, QUESTION, ANSWER) is not None,
+        forms=template.forms,
     )
 
 
-def _any_of(contents: list[str]) -> re.Pattern[str]:
-    longest_first = sorted(filter(None, contents), key=len, reverse=True)
-    return re.compile("|".join(map(re.escape, longest_first)) or "(?!)")
-
-
-def _probe(role: Role, text: str) -> Turn:
-    return Turn(role, {CONTENT: text})
-
-
-def _accepted_prefix(template: ChatTemplate) -> tuple[Turn, ...]:
-    """No system turn, or one where the template insists on it."""
-    chat = _probe("user", "qzx question"), _probe("assistant", "qzx answer")
-    system = _probe("system", "qzx instruction")
-    try:
-        template.render(chat)
-    except TemplateRefusedError as refusal:
-        try:
-            template.render((system, *chat))
-        except TemplateRefusedError:
-            raise DataError(
-                f"The chat template refuses a plain chat of a user and an assistant turn: {refusal}."
-            ) from refusal
-        return (system,)
-    return ()
-
-
-def _check_traced(text: TracedStr, turns: tuple[Turn, ...]) -> None:
+def _check_traced(text: Shown, first: int) -> None:
     """Wherever the text of a turn is printed, it must be known as the data's."""
-    plain, pieces = str.__getitem__(text, slice(None)), data_pieces(text)
-    if not pieces:
+    if not text.of_turn(first) and not text.of_turn(first + 1):
         raise DataError(
-            "The chat template prints neither the user's nor the assistant's text when that is a plain string; "
-            "templates that take lists of parts alone are not available yet."
+            "The chat template prints neither the user's nor the assistant's text, be it a plain string or a list of "
+            "parts; look at it, or take the template of the model's instruct variant."
         )
-    for turn in turns:
-        for match in re.finditer(re.escape(turn.content), plain):
-            if not any(piece.start <= match.start() and match.end() <= piece.stop for piece in pieces):
+    for turn in (QUESTION, ANSWER):
+        for match in re.finditer(re.escape(turn.content), text.text):
+            if not any(piece.start <= match.start() and match.end() <= piece.stop for piece in text.pieces):
                 raise DataError(
                     f"The chat template treats the text of {turn.role} turns in a way that cannot be followed from "
                     "the data to the text, so no mask can be proved; simplify the template."
                 )
 
 
-def _tail(text: TracedStr) -> str:
-    """What the template prints after the last character of the data."""
-    last: DataPiece = data_pieces(text)[-1]
-    return str.__getitem__(text, slice(last.stop, None))
-
-
-def _generation_prompt(template: ChatTemplate, turns: tuple[Turn, ...], tokens: SpecialTokens) -> str:
-    with_prompt = _split_at_tokens(_tail(template.render(turns, add_generation_prompt=True)), tokens)
-    try:
-        without = _split_at_tokens(_tail(template.render(turns)), tokens)
-    except TemplateRefusedError:
-        without = []
-    common = 0
-    while common < min(len(with_prompt), len(without)) and with_prompt[common] == without[common]:
-        common += 1
-    return "".join(with_prompt[common:])
-
-
-def _split_at_tokens(text: str, tokens: SpecialTokens) -> list[str]:
-    """Added tokens whole, everything else in single characters."""
-    position = 0
-    parts: list[str] = []
-    for match in tokens.added.finditer(text):
-        parts += [*text[position : match.start()], match.group()]
-        position = match.end()
-    return [*parts, *text[position:]]
-
-
-def _turn_end(tail: str, tokens: SpecialTokens) -> str | None:
-    match = tokens.special.search(tail) or tokens.added.search(tail)
-    if match is not None:
-        return match.group()
-    return tail.strip() or None
-
-
-def _added_system_prompt(template: ChatTemplate, user: Turn, answer: Turn) -> str:
-    """The text between what stands around a system turn of the data."""
-    system = _probe("system", "qzx instruction")
-    try:
-        with_system = template.render((system, user, answer))
-        without = template.render((user, answer))
-    except TemplateRefusedError:
+def _generation_prompt(prober: Prober, tokens: SpecialTokens) -> str:
+    with_prompt, without = prober.show(QUESTION, prompt=True), prober.show(QUESTION)
+    if with_prompt is None:
         return ""
-    pieces = data_pieces(with_system)
-    if len(pieces) < 2 or pieces[0].turn != 0:
-        return ""
-    before = str.__getitem__(with_system, slice(0, pieces[0].start))
-    after = str.__getitem__(with_system, slice(pieces[0].stop, pieces[1].start))
-    opening = str.__getitem__(without, slice(0, data_pieces(without)[0].start))
-    has_both = opening.startswith(before) and opening.endswith(after) and before and after
-    return opening[len(before) : len(opening) - len(after)] if has_both else ""
+    common = tokens.common_prefix(with_prompt.tail, without.tail if without else "")
+    return with_prompt.tail[len(common) :]
 
 
-def _begins_with(template: ChatTemplate, turns: tuple[Turn, ...], beginning: str) -> bool:
-    try:
-        return template.render(turns).startswith(beginning)
-    except TemplateRefusedError:
-        return True
+def _find_leads(prober: Prober, short: Shown, prompt: str, tokens: SpecialTokens) -> Leads:
+    answer = prober.first + 1
+    supplied = prober.show(QUESTION, prompt=True) or prober.show(QUESTION)
+
+    def lead(text: Shown | None, field: str) -> str | None:
+        """What stands between the header and the first piece of the answer, if that piece is of this field."""
+        pieces = text.of_turn(answer) if text else []
+        if text is None or not pieces or not pieces[0].origin.field.startswith(field):
+            return None
+        gap = text.before(pieces[0])
+        header = header_in(gap, prompt, tokens.added)
+        if header is not None:
+            return gap[header[1] :]
+        return gap[len(tokens.common_prefix(supplied.tail, gap)) :] if supplied else ""
+
+    plain = lead(short, CONTENT) or ""
+    thought = prober.show(QUESTION, THOUGHT)
+    between = _before_last_content(thought, answer)
+    others = [
+        lead(prober.show(QUESTION, ANSWER, *LATER), CONTENT),
+        between,
+        _before_last_content(prober.show(QUESTION, WRITTEN_THOUGHT), answer),
+    ]
+    is_everywhere = all(other is None or other.endswith(plain) for other in others)
+    content, empty = (plain, "") if is_everywhere else ("", plain)
+    shows_reasoning = thought is not None and bool(thought.of_turn(answer, REASONING))
+    called = lead(prober.show(QUESTION, call(), with_tool=True) or prober.show(QUESTION, call()), TOOL_CALLS) or ""
+    return Leads(
+        content=content,
+        empty=empty,
+        call=called.removeprefix(empty),
+        reasoning=(lead(thought, REASONING) or "") if shows_reasoning else "",
+        reasoning_close=(between or "").removesuffix(content) if shows_reasoning else "",
+    )
+
+
+def _before_last_content(text: Shown | None, answer: int) -> str | None:
+    pieces = text.of_turn(answer, CONTENT) if text else []
+    return text.before(pieces[-1]) if text and pieces else None
+
+
+def _is_prefix_stable(prober: Prober, short: Shown) -> bool:
+    longer = prober.show(QUESTION, ANSWER, *LATER)
+    return longer is None or longer.text.startswith(short.text)

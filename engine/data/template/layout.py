@@ -17,7 +17,7 @@ class DataPiece:
     index: int
 
     @property
-    def turn(self) -> int:
+    def turn(self) -> int | None:
         return self.origin.turn
 
     @property

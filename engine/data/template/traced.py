@@ -17,9 +17,12 @@ ROLE = "role"
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """One string of the data: the turn it stands in (from 0) and the key it stands under."""
+    """One string of the data: the turn it stands in and its path there.
 
-    turn: int
+    `turn` counts from 0; it is None for a tool that the row offers.
+    """
+
+    turn: int | None
     field: str
 
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from engine.data.template.traced import Run, TracedStr, concat, runs_of
+
+_ESCAPED = re.compile(r'["\\\x00-\x1f]')
+_ESCAPED_TO_ASCII = re.compile(r'["\\\x00-\x1f]|[^\x00-\x7e]')
 
 
 def dumps(
@@ -74,7 +78,14 @@ class _Writer:
     def _quoted(self, text: str) -> str:
         if not isinstance(text, TracedStr):
             return json.dumps(text, ensure_ascii=self.ensure_ascii)
-        return concat(['"', *(self._escaped(character) for character in text), '"'])
+        escapes = _ESCAPED_TO_ASCII if self.ensure_ascii else _ESCAPED
+        pieces: list[str] = ['"']
+        position = 0
+        for match in escapes.finditer(text):
+            start = match.start()
+            pieces += (text.cut(position, start), self._escaped(text.cut(start, start + 1)))
+            position = start + 1
+        return concat([*pieces, text.cut(position, len(text)), '"'])
 
     def _escaped(self, character: str) -> str:
         """One character as JSON writes it; each character of an escape has the origin of what it stands for."""

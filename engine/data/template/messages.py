@@ -1,0 +1,83 @@
+"""Turns as the messages that a chat template reads, in the forms that this template can read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from engine.data.conversation import CONTENT, REASONING, ROLE, TOOL_CALLS, Turn
+from engine.data.paths import ARGUMENTS, mapped_strings
+from engine.data.template.traced import Origin, TracedStr, concat
+from engine.data.template.traced_json import dumps
+
+OTHER_NAMES_OF_REASONING = ("thinking", "reasoning")
+"""Keys under which some templates look for the reasoning; they get it under all of them."""
+
+TOOLS = "tools"
+
+
+@dataclass(frozen=True, slots=True)
+class MessageForms:
+    """In which of several usual forms a template takes its messages.
+
+    `content`: as the data has it (`any`), as strings alone, or as lists of parts alone. `null_beside_calls`: content
+    that is missing beside tool calls is null, not an empty string. `arguments_as_json`: the arguments of a tool call
+    are a string of JSON, not an object.
+    """
+
+    content: Literal["any", "text", "parts"] = "any"
+    null_beside_calls: bool = False
+    arguments_as_json: bool = False
+
+
+def traced_messages(turns: Iterable[Turn], forms: MessageForms) -> list[dict[str, Any]]:
+    """The messages with every string of the data traced; the paths are those of `Turn.texts`."""
+    return [_message(turn, forms, _tracer(number)) for number, turn in enumerate(turns)]
+
+
+def plain_messages(turns: Iterable[Turn], forms: MessageForms) -> list[dict[str, Any]]:
+    """The same messages with plain strings."""
+    return [_message(turn, forms, _untraced) for turn in turns]
+
+
+def traced_tools(tools: Sequence[Mapping[str, Any]]) -> list[Any] | None:
+    """The tools that a row offers, traced to no turn, so that their text stays the data's."""
+    traced: list[Any] = mapped_strings(tools, _tracer(None), TOOLS, keys=True)
+    return traced or None
+
+
+def _tracer(turn: int | None) -> Callable[[str, str], str]:
+    return lambda text, path: TracedStr.from_data(text, Origin(turn, path))
+
+
+def _untraced(text: str, _: str) -> str:
+    return text
+
+
+def _message(turn: Turn, forms: MessageForms, trace: Callable[[str, str], str]) -> dict[str, Any]:
+    message: dict[str, Any] = {ROLE: trace(turn.role, ROLE), **mapped_strings(turn.message, trace)}
+    if REASONING in message:
+        for name in OTHER_NAMES_OF_REASONING:
+            message.setdefault(name, message[REASONING])
+    if TOOL_CALLS in message:
+        if forms.arguments_as_json:
+            message[TOOL_CALLS] = [_with_json_arguments(call) for call in message[TOOL_CALLS]]
+        if forms.null_beside_calls and not message.get(CONTENT):
+            message[CONTENT] = None
+    message[CONTENT] = _content(message.get(CONTENT), forms)
+    return message
+
+
+def _content(content: Any, forms: MessageForms) -> Any:
+    if forms.content == "parts" and isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    if forms.content == "text" and isinstance(content, list):
+        return concat(part.get("text", "") for part in content)
+    return content
+
+
+def _with_json_arguments(call: Mapping[str, Any]) -> dict[str, Any]:
+    function = call["function"]
+    arguments = dumps(function[ARGUMENTS], ensure_ascii=False, indent=None, separators=None, sort_keys=False)
+    return {**call, "function": {**function, ARGUMENTS: arguments}}
