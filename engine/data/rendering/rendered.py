@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from engine.data.conversation import Example
 from engine.data.rendering.reasons import Segment
+from engine.data.rendering.starts import tokens_before
 from engine.data.rendering.tokens import EncodedText
 from engine.data.template.traced import TracedStr
 from engine.labels import IGNORED_LABEL
@@ -28,14 +30,14 @@ class Rendered:
     text: TracedStr
     segments: list[Segment]
     input_ids: list[int]
-    starts: list[int]
+    starts: Sequence[int]
     token_stops: list[int]
     special_texts: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, example: Example, text: TracedStr, segments: list[Segment], encoded: EncodedText) -> Rendered:
         """Assign the tokens to the segments."""
-        stops = [bisect_left(encoded.starts, segment.stop) for segment in segments]
+        stops = [tokens_before(encoded.starts, segment.stop) for segment in segments]
         return cls(example, text, segments, encoded.ids, encoded.starts, stops, encoded.special_texts)
 
     @property

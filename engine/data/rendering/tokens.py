@@ -18,9 +18,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import numpy as np
 from tokenizers import AddedToken, Encoding, Tokenizer
 
 from engine.data.errors import DataError
+from engine.data.rendering.starts import TokenStarts, place_of
 from engine.data.template.layout import data_pieces, template_gaps
 from engine.data.template.traced import TracedStr
 
@@ -39,7 +41,7 @@ class EncodedText:
     """
 
     ids: list[int]
-    starts: list[int]
+    starts: Sequence[int]
     special_texts: tuple[str, ...] = ()
 
 
@@ -69,6 +71,9 @@ class TextEncoder:
             if token.special or token.content in turn_tokens
         }
 
+        self._is_control = np.zeros(2 + max(self._control, default=0), dtype=np.bool_)  # ids above count as the last
+        self._is_control[list(self._control)] = True
+
     def encode(self, texts: Sequence[TracedStr]) -> list[EncodedText | SpecialTextError]:
         """One result a text, in order."""
         plain = [str.__getitem__(text, slice(None)) for text in texts]
@@ -76,23 +81,24 @@ class TextEncoder:
         return [self._checked(text, encoding) for text, encoding in zip(texts, encodings, strict=True)]
 
     def _checked(self, text: TracedStr, encoding: Encoding) -> EncodedText | SpecialTextError:
-        offsets = encoding.offsets
-        special_texts = self._written_by_data(text, encoding.ids, offsets)
+        ids = encoding.ids
+        special_texts = self._written_by_data(text, ids, encoding)
         if not special_texts:
-            return EncodedText(encoding.ids, [start for start, _ in offsets])
+            return EncodedText(ids, TokenStarts(encoding))
         try:
             return self._encode_apart(text, special_texts)
         except SpecialTextError as error:
             return error
 
-    def _written_by_data(self, text: TracedStr, ids: list[int], offsets: list[tuple[int, int]]) -> tuple[str, ...]:
+    def _written_by_data(self, text: TracedStr, ids: list[int], encoding: Encoding) -> tuple[str, ...]:
         """Control tokens that the tokenizer found in places where the data has a part in them."""
-        control = [number for number, token_id in enumerate(ids) if token_id in self._control]
+        found = np.fromiter(ids, dtype=np.int32, count=len(ids))
+        control = np.flatnonzero(self._is_control[np.minimum(found, len(self._is_control) - 1)]).tolist()
         pieces = data_pieces(text) if control else []
         starts = [piece.start for piece in pieces]
         written: list[str] = []
         for number in control:
-            start, stop = self._core(text, self._control[ids[number]], offsets[number])
+            start, stop = self._core(text, self._control[ids[number]], place_of(encoding, number))
             piece = bisect_right(starts, stop - 1) - 1
             if piece >= 0 and pieces[piece].stop > start:
                 written.append(str.__getitem__(text, slice(start, stop)))

@@ -1,0 +1,65 @@
+"""Where in the text tokens begin, without a Python object for each token."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import overload
+
+from tokenizers import Encoding
+
+
+class TokenStarts(Sequence[int]):
+    """The place in the text where each token of an encoding begins, in ascending order.
+
+    The list of all of them is made when it is first needed; to divide the tokens among stretches of the text takes a
+    look at a few tokens only.
+    """
+
+    def __init__(self, encoding: Encoding) -> None:
+        self._encoding = encoding
+
+    @cached_property
+    def _all(self) -> list[int]:
+        return [start for start, _ in self._encoding.offsets]
+
+    def __len__(self) -> int:
+        return len(self._encoding)
+
+    @overload
+    def __getitem__(self, index: int) -> int: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[int]: ...
+    def __getitem__(self, index: int | slice) -> int | list[int]:
+        return self._all[index]
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._all)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, TokenStarts | list) and self._all == list(other)
+
+    __hash__ = None  # type: ignore[assignment]  # as a list
+
+    def tokens_before(self, place: int) -> int:
+        """How many tokens begin before a place in the text: `bisect_left` over all the starts."""
+        token = self._encoding.char_to_token(place)
+        if token is None or self._start(token) != place or (token > 0 and self._start(token - 1) == place):
+            return bisect_left(self._all, place)
+        return int(token)
+
+    def _start(self, token: int) -> int:
+        return place_of(self._encoding, token)[0]
+
+
+def place_of(encoding: Encoding, token: int) -> tuple[int, int]:
+    """Start and stop of a token in the text."""
+    place: tuple[int, int] | None = encoding.token_to_chars(token)
+    assert place is not None, "every token of a text that was encoded alone has its place there"
+    return place
+
+
+def tokens_before(starts: Sequence[int], place: int) -> int:
+    """How many tokens begin before a place in the text; `starts` ascend."""
+    return starts.tokens_before(place) if isinstance(starts, TokenStarts) else bisect_left(starts, place)
