@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from textual.app import App
-from textual.binding import BindingType
 from textual.message import Message
 
-from pgs_tui.driver import SturdyDriver
 from pgs_tui.goals import AttachTo, StartConfig
 from pgs_tui.look import Look
-from pgs_tui.themes import THEMES
+from pgs_tui.themed_app import THEME_SHEET, Goodbye, ThemedApp
 from screens.dashboard import STYLE_SHEET, DashboardScreen
 
 if TYPE_CHECKING:  # what the first frame does not need is imported after it
@@ -24,25 +19,15 @@ if TYPE_CHECKING:  # what the first frame does not need is imported after it
     from engine.rundir import RunDir
     from pgs_tui.opening import Checked
     from pgs_tui.runs.launcher import Launched, Recipe
+    from screens.inspect import InspectScreen
 
     Starter = Callable[[Recipe], Launched]
 
 
-@dataclass(frozen=True, slots=True)
-class Goodbye:
-    """What the restored terminal says, and the exit code. `refused` goes to stderr."""
-
-    exit_code: int = 0
-    farewell: str = ""
-    refused: str = ""
-
-
-class PgsApp(App[Goodbye], inherit_bindings=False):
+class PgsApp(ThemedApp):
     """Shows its first frame before it reads a config or loads a chart library."""
 
-    CSS_PATH: ClassVar = [Path(__file__).with_name("theme.tcss"), STYLE_SHEET]
-    ENABLE_COMMAND_PALETTE = False
-    BINDINGS: ClassVar[list[BindingType]] = []
+    CSS_PATH: ClassVar = [THEME_SHEET, STYLE_SHEET]
 
     class Ready(Message):
         """The config can be trained."""
@@ -68,22 +53,11 @@ class PgsApp(App[Goodbye], inherit_bindings=False):
 
     def __init__(self, goal: StartConfig | AttachTo, look: Look, start: Starter | None = None) -> None:
         """`start` replaces the launcher of engines; tests do that."""
-        super().__init__(driver_class=SturdyDriver, ansi_color=True if look.theme == "terminal" else None)
-        self.animation_level = "none"
-        for theme in THEMES.values():
-            self.register_theme(theme)
-        # Set without its watcher, which would work out all styles a second time before the first frame.
-        self.set_reactive(App.theme, THEMES[look.theme].name)
-        self.stylesheet.set_variables(self.get_css_variables())
+        super().__init__(look)
         self._goal = goal
-        self._look = look
         self._start_engine = start
         self._launching = False
         self.dashboard = DashboardScreen(goal.name, look, goal.first_words)
-
-    def get_theme_variable_defaults(self) -> dict[str, str]:
-        """Colours of the roles for themes that name none."""
-        return THEMES["dark"].variables
 
     def get_default_screen(self) -> DashboardScreen:
         """The dashboard is the screen at the bottom."""
@@ -144,7 +118,7 @@ class PgsApp(App[Goodbye], inherit_bindings=False):
 
         many = len(checked.going)
         question = "A run of this config is going." if many == 1 else f"{many} runs of this config are going."
-        self.push_screen(Confirm("already running", question, answers, self._look.glyphs), take)
+        self.push_screen(Confirm("already running", question, answers, self.look.glyphs), take)
 
     def _launch(self, checked: Checked) -> None:
         self._launching = True
@@ -176,3 +150,18 @@ class PgsApp(App[Goodbye], inherit_bindings=False):
 
             farewell = f"the run is being started. Open it with: {own_command()} attach"
         self.exit(Goodbye(message.exit_code, farewell))
+
+    def on_dashboard_screen_inspecting(self, message: DashboardScreen.Inspecting) -> None:
+        from screens.inspect import InspectScreen, Opening
+
+        live = self.dashboard.live
+        assert live is not None, "there is no run whose data could be inspected"
+        opening = Opening(rows=message.rows, spike=message.spike)
+        arguments = ("--run", str(live.run.path))
+        self.push_screen(InspectScreen(self._goal.name, arguments, self.look, opening, above=True, going=live.going))
+
+    def on_inspect_screen_leaving(self, message: InspectScreen.Leaving) -> None:
+        if message.asking:
+            self.dashboard.action_ask_leave()
+        else:
+            self.dashboard.action_leave()

@@ -10,11 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pgs_tui.goals import AttachTo, StartConfig
+from pgs_tui.goals import AttachTo, Goal, InspectData, StartConfig
 from pgs_tui.look import THEME_NAMES, Look, ThemeName, look_of
 
 if TYPE_CHECKING:
     from pgs_tui.app import Starter
+    from pgs_tui.themed_app import ThemedApp
 
 SWITCH_SECONDS = 0.001
 """How long the thread that reads a run's log may keep the screen's thread waiting; Python's own 5 ms would be felt."""
@@ -22,15 +23,18 @@ SWITCH_SECONDS = 0.001
 HELP = """\
 usage: pgs-tui [CONFIG] [--section.field VALUE ...]
        pgs-tui attach [RUN]
+       pgs-tui inspect [CONFIG] [--row N] [--section.field VALUE ...]
 
 Trains CONFIG (a YAML file, or a name such as quickstart, which is also the default) in a process of its own and
 shows it live. The run goes on when this window closes; attach opens it again. RUN is a path, a run id, the
-beginning of one, or latest; without it, the newest run that is going.
+beginning of one, or latest; without it, the newest run that is going. inspect shows the data of a config as training
+would see it: every token, which of them are trained, and what is odd.
 
   --section.field VALUE   override a value of the config, for example --train.learning_rate 1e-5
   --theme NAME            dark, light, or terminal (its own 16 colours); --light is short for the second
   --mouse                 let the mouse set the focus (off: the terminal's own text selection works)
-  --plain                 no screen: train in the foreground and print the step lines
+  --row N                 with inspect: the row to begin with; rows count from 0
+  --plain                 no screen: train in the foreground and print the step lines; with inspect print rows
   --reset-terminal        put a terminal in order that a killed program left in disorder
   --version, --help
 
@@ -52,6 +56,7 @@ class Arguments:
     theme: ThemeName | None = None
     mouse: bool = False
     plain: bool = False
+    row: int | None = None
     only: str = ""
     """`--help`, `--version` or `--reset-terminal`: that and nothing else."""
 
@@ -65,6 +70,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             return _only(arguments.only)
         if arguments.words[:1] == ["attach"]:
             return _attach(arguments)
+        if arguments.words[:1] == ["inspect"]:
+            return _inspect(arguments)
         return _train(arguments)
     except ValueError as error:
         print(f"pgs-tui: {error}", file=sys.stderr)
@@ -88,6 +95,8 @@ def parse(argv: Sequence[str]) -> Arguments:
             parsed.theme = _theme(given if equals else _value(flag, waiting))
         elif word in ("--help", "-h", "--version", "--reset-terminal"):
             parsed.only = "--help" if word == "-h" else word
+        elif flag == "--row":
+            parsed.row = _row(given if equals else _value(flag, waiting))
         elif word == "--light":
             parsed.theme = "light"
         elif word == "--mouse":
@@ -110,6 +119,12 @@ def _theme(text: str) -> ThemeName:
         if name == text:
             return name
     raise UsageError(f"--theme {text}: no such theme; use one of {', '.join(THEME_NAMES)}")
+
+
+def _row(text: str) -> int:
+    if not text.isdecimal():
+        raise UsageError(f"--row {text}: rows are counted from 0, as in --row 12")
+    return int(text)
 
 
 def _only(what: str) -> int:
@@ -138,6 +153,8 @@ def _reset() -> int:
 def _train(arguments: Arguments) -> int:
     from pgs_tui.configs import find_config, short_name
 
+    if arguments.row is not None:
+        raise UsageError("--row belongs to inspect: pgs-tui inspect CONFIG --row 12")
     if len(arguments.words) > 1:
         raise UsageError(f"one config at a time: found {' and '.join(arguments.words)}")
     config = find_config(arguments.words[0] if arguments.words else None)
@@ -150,7 +167,7 @@ def _train(arguments: Arguments) -> int:
 
 
 def _attach(arguments: Arguments) -> int:
-    if len(arguments.words) > 2 or arguments.overrides:
+    if len(arguments.words) > 2 or arguments.overrides or arguments.row is not None:
         raise UsageError("attach takes one run and nothing else: pgs-tui attach [RUN]")
     from pgs_tui.opening import find_run
 
@@ -163,6 +180,20 @@ def _attach(arguments: Arguments) -> int:
 
     info = read_run_info(run)
     return show(AttachTo(run, info.name if info else run.id), _look(arguments))
+
+
+def _inspect(arguments: Arguments) -> int:
+    from pgs_tui.configs import find_config, short_name
+
+    if len(arguments.words) > 2:
+        raise UsageError(f"one config at a time: found {' and '.join(arguments.words[1:])}")
+    config = find_config(arguments.words[1] if len(arguments.words) > 1 else None)
+    overrides = tuple(arguments.overrides)
+    if arguments.plain or not _has_screen():
+        from pgs_tui.plain import inspect
+
+        inspect(config, overrides, arguments.row, arguments.plain)
+    return show(InspectData(config, overrides, short_name(config), arguments.row), _look(arguments))
 
 
 def _forgive_encoding() -> None:
@@ -183,7 +214,7 @@ def _look(arguments: Arguments) -> Look:
     return look_of(os.environ, encoding, arguments.theme, arguments.mouse)
 
 
-def show(goal: StartConfig | AttachTo, look: Look, start: Starter | None = None) -> int:
+def show(goal: Goal, look: Look, start: Starter | None = None) -> int:
     """Open it on the terminal and return the exit code once the person has left. `start` as for PgsApp."""
     from pgs_tui.splash import splash
     from pgs_tui.terminal import TerminalGuard
@@ -193,16 +224,25 @@ def show(goal: StartConfig | AttachTo, look: Look, start: Starter | None = None)
     with TerminalGuard() as terminal:
         columns, rows = os.get_terminal_size(sys.__stdout__.fileno()) if sys.__stdout__ else (80, 24)
         true_colour = os.environ.get("COLORTERM", "") in ("truecolor", "24bit")
-        terminal.write(splash(columns, rows, goal.name, goal.first_words, look, true_colour))
-        from pgs_tui.app import Goodbye, PgsApp
-
-        app = PgsApp(goal, look, start)
-        goodbye = app.run(mouse=look.mouse) or Goodbye(exit_code=app.return_code or 0)
-    if goodbye.refused:
+        terminal.write(splash(columns, rows, goal.name, goal.first_words, look, true_colour, goal.screen))
+        app = _app(goal, look, start)
+        goodbye = app.run(mouse=look.mouse)
+    exit_code = goodbye.exit_code if goodbye else app.return_code or 0
+    if goodbye and goodbye.refused:
         print(goodbye.refused, file=sys.stderr)
-    if goodbye.farewell:
+    if goodbye and goodbye.farewell:
         print(goodbye.farewell)
-    return goodbye.exit_code
+    return exit_code
+
+
+def _app(goal: Goal, look: Look, start: Starter | None) -> ThemedApp:
+    if isinstance(goal, InspectData):
+        from pgs_tui.inspect_app import InspectApp
+
+        return InspectApp(goal, look)
+    from pgs_tui.app import PgsApp
+
+    return PgsApp(goal, look, start)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pgs_tui.keys import ScreenName
+
 if TYPE_CHECKING:
     from engine.rundir import RunDir
 
@@ -17,6 +19,11 @@ class StartConfig:
     config: Path
     overrides: tuple[str, ...]
     name: str
+
+    @property
+    def screen(self) -> ScreenName:
+        """The screen that it opens."""
+        return "dashboard"
 
     @property
     def first_words(self) -> str:
@@ -32,6 +39,39 @@ class AttachTo:
     name: str
 
     @property
+    def screen(self) -> ScreenName:
+        """The screen that it opens."""
+        return "dashboard"
+
+    @property
     def first_words(self) -> str:
         """What goes on at first."""
         return "reading the log"
+
+
+@dataclass(frozen=True, slots=True)
+class InspectData:
+    """To look at the data of a config."""
+
+    config: Path
+    overrides: tuple[str, ...]
+    name: str
+    row: int | None = None
+
+    @property
+    def screen(self) -> ScreenName:
+        """The screen that it opens."""
+        return "inspect"
+
+    @property
+    def first_words(self) -> str:
+        """What goes on at first."""
+        return "starting the inspector"
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """What `pgs inspect` is to look at."""
+        return ("--config", str(self.config), *self.overrides)
+
+
+Goal = StartConfig | AttachTo | InspectData

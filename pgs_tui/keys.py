@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-ScreenName = Literal["everywhere", "dashboard"]
+ScreenName = Literal["everywhere", "dashboard", "inspect"]
 
 RESERVED: dict[str, str] = {
     "q": "leave",
@@ -44,8 +44,10 @@ class Key:
 KEYS: tuple[Key, ...] = (
     Key("everywhere", ("q",), "q", "leave", "leave, run goes on", "leave; a run that is going goes on", "leave"),
     Key("dashboard", ("x",), "x", "stop", "stop…", "stop the run with a checkpoint (asks first)", ""),
+    Key("dashboard", ("i",), "i", "inspect", "inspect", "look at the data: which tokens are trained, and what is odd"),
     Key("dashboard", ("n",), "n N", "next_alert", "alerts", "read the next, the previous alert in full"),
     Key("dashboard", ("N", "shift+n"), "", "previous_alert", "", ""),
+    Key("dashboard", ("enter",), "Enter", "enter", "", "the rows behind the alert that is being read, token by token"),
     Key("dashboard", ("space",), "space", "hold", "hold view", "hold the view still; data is still collected"),
     Key(
         "dashboard",
@@ -71,16 +73,42 @@ KEYS: tuple[Key, ...] = (
         "smooth",
         "smoothing: an average over the raw values, or none",
     ),
-    Key("dashboard", ("g",), "g", "glyphs", "glyphs", "draw with braille, blocks or ASCII"),
-    Key("dashboard", ("c",), "c", "copy", "copy", "copy the pane in focus, or the whole screen, to clipboard and file"),
+    Key("inspect", ("escape",), "Esc", "out", "back", "one layer out: from the sample to the rows, then back"),
+    Key("inspect", ("enter",), "Enter", "enter", "", "into the sample; on a finding of the audit: the rows with it"),
+    Key("inspect", ("slash",), "/", "filter", "filter", "only rows with this text, flag:CODE, role:NAME or flagged"),
+    Key("inspect", ("f",), "f F", "next_flagged", "flagged", "the next, the previous row with a warning or an error"),
+    Key("inspect", ("F", "shift+f"), "", "previous_flagged", "", ""),
+    Key("inspect", ("t",), "t", "boxes", "tokens", "borders and ids of the tokens, or their losses in a spike"),
+    Key("inspect", ("o",), "o", "only_trained", "only trained", "only what is trained"),
+    Key("inspect", ("r",), "r", "raw", "raw", "the rendered text as the model gets it, with all of the template"),
+    Key("inspect", ("e",), "e b", "next_trained", "trained parts", "to the next, the previous trained part"),
+    Key("inspect", ("b",), "", "previous_trained", "", ""),
+    Key("inspect", ("w",), "w W", "next_worst", "", "in a spike: to the next worse token, and back"),
+    Key("inspect", ("W", "shift+w"), "", "previous_worst", "", ""),
+    Key(
+        "inspect", ("right_square_bracket",), "[ ]", "next_row", "rows", "the previous, the next row, in the sample too"
+    ),
+    Key("inspect", ("left_square_bracket",), "", "previous_row", "", ""),
+    Key("everywhere", ("g",), "g", "glyphs", "glyphs", "draw with braille, blocks or ASCII"),
+    Key(
+        "everywhere", ("c",), "c", "copy", "copy", "copy the pane in focus, or the whole screen, to clipboard and file"
+    ),
     Key("dashboard", ("d",), "d", "detach", "detach", "leave and say how to come back; the run goes on", ""),
     Key("everywhere", ("tab",), "Tab", "next_pane", "", "next pane; Shift+Tab goes back"),
     Key("everywhere", ("shift+tab",), "", "previous_pane", "", ""),
-    Key("everywhere", ("up", "k"), "↑ ↓ k j", "up", "", "scroll in the pane in focus, else in the log"),
+    Key("dashboard", ("up", "k"), "↑ ↓ k j", "up", "", "scroll in the pane in focus, else in the log"),
+    Key("inspect", ("up", "k"), "↑ ↓ k j", "up", "", "the row above or below; in the sample, the line"),
     Key("everywhere", ("down", "j"), "", "down", "", ""),
-    Key("everywhere", ("home",), "Home End", "first", "", "to the oldest, to the newest line"),
+    Key("inspect", ("right", "l"), "← → h l", "right", "", "in the sample: from token to token"),
+    Key("inspect", ("left", "h"), "", "left", "", ""),
+    Key("inspect", ("pagedown",), "PgUp PgDn", "page_down", "", "a screen up or down; K and J: half of one"),
+    Key("inspect", ("pageup",), "", "page_up", "", ""),
+    Key("inspect", ("J", "shift+j"), "", "half_down", "", ""),
+    Key("inspect", ("K", "shift+k"), "", "half_up", "", ""),
+    Key("dashboard", ("home",), "Home End", "first", "", "to the oldest, to the newest line"),
+    Key("inspect", ("home",), "Home End", "first", "", "to the first, to the last one"),
     Key("everywhere", ("end",), "", "last", "", ""),
-    Key("everywhere", ("escape",), "Esc", "out", "", "one layer out: close a window or an alert, let go of a pane"),
+    Key("dashboard", ("escape",), "Esc", "out", "", "one layer out: close a window or an alert, let go of a pane"),
     Key("everywhere", ("ctrl+c",), "Ctrl-C", "ask_leave", "", "ask whether to leave, to stop the run, or to stay"),
     Key("everywhere", ("question_mark",), "?", "help", "help", "this page"),
 )

@@ -23,6 +23,15 @@ def train(config: Path, overrides: tuple[str, ...]) -> NoReturn:
     os.execve(sys.executable, arguments, engine_environment(os.environ))
 
 
+def inspect(config: Path, overrides: tuple[str, ...], row: int | None, plain: bool) -> NoReturn:
+    """Become `pgs inspect`, which prints rows; `plain` leaves out its colours."""
+    chosen = ("--row", str(row)) if row is not None else ()
+    colours = ("--plain",) if plain else ()
+    arguments = (sys.executable, "-m", "engine", "inspect", "--config", str(config), *chosen, *colours, *overrides)
+    sys.stdout.flush()
+    os.execve(sys.executable, arguments, engine_environment(os.environ))
+
+
 def watch(run: RunDir, out: TextIO, wait: Callable[[float], None] = time.sleep) -> int:
     """Print the log's lines as they come, until the run ends. Returns the run's exit code, 1 when it was killed."""
     follower = Follower.of(run)

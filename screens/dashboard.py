@@ -68,6 +68,14 @@ class DashboardScreen(Screen[None], inherit_bindings=False):
             self.farewell = farewell
             self.exit_code = exit_code
 
+    class Inspecting(Message):
+        """The person wants to see the data: all of it, some `rows`, or the batch recorded at the step `spike`."""
+
+        def __init__(self, rows: tuple[int, ...] = (), spike: int | None = None) -> None:
+            super().__init__()
+            self.rows = rows
+            self.spike = spike
+
     class Arrived(Message):
         """News of the run, from the thread that follows it."""
 
@@ -240,6 +248,24 @@ class DashboardScreen(Screen[None], inherit_bindings=False):
             return
         self.alerts.remove_class("hidden")
         self.add_class("-reading")
+
+    def action_inspect(self) -> None:
+        if self.live is None:
+            self._say("there is no run yet whose data could be inspected")
+        else:
+            self.post_message(self.Inspecting())
+
+    def action_enter(self) -> None:
+        """Open the rows behind the alert that is being read, or behind the newest one with the focus on the pane."""
+        alert = self.alerts.selected or (self.alerts.newest if self.focused is self.alerts else None)
+        if alert is None or self.live is None:
+            self._say("n goes to an alert; Enter then opens the rows behind it")
+        elif alert.step is not None and self.live.run.spike(alert.step).is_file():
+            self.post_message(self.Inspecting(spike=alert.step))
+        elif alert.rows:
+            self.post_message(self.Inspecting(rows=alert.rows))
+        else:
+            self._say("this alert is about no rows in particular")
 
     def _close_alerts(self) -> None:
         self.alerts.close()

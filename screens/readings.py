@@ -10,13 +10,13 @@ from engine.events import Gpu, Host, Phase, Step
 from pgs_tui.format import duration, gib, percent, plain, seconds, value, whole
 from pgs_tui.runs.follow import Life
 from pgs_tui.runs.history import History
-from pgs_tui.widgets.alert_panel import SIGNS
 from pgs_tui.widgets.axes import nice_end
 from pgs_tui.widgets.bars import Part
 from pgs_tui.widgets.chart import Curves, Flag
 from pgs_tui.widgets.chart_panel import ChartView
 from pgs_tui.widgets.lines import Role
 from pgs_tui.widgets.memory_panel import MemoryView
+from pgs_tui.widgets.severities import SIGNS
 from pgs_tui.widgets.status_line import Status
 
 Outcome = Literal["running", "finished", "stopped", "failed", "killed"]

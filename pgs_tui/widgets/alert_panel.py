@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from pgs_tui.format import plain, rows, value
 from pgs_tui.widgets.lines import Line, Role, joined, line, line_width, wrapped
 from pgs_tui.widgets.panel import Panel
+from pgs_tui.widgets.severities import SIGNS
 
 if TYPE_CHECKING:
     from textual.geometry import Size
@@ -20,15 +21,6 @@ EDGES, SIDES = 2, 4
 """Lines and cells that the frame takes."""
 NEIGHBOURS = 2
 """Other incidents that are shown around the selected one, where there are some."""
-
-SIGNS: dict[str, tuple[str, Role]] = {
-    "info": ("·", "dim"),
-    "warning": ("▲", "warn"),
-    "error": ("✖", "bad"),
-    "critical": ("✖", "bad"),
-}
-"""A sign and a role for each severity, so that no state is told by colour alone."""
-
 
 METRICS = {"loss": "loss ", "grad_norm": "grad norm "}
 
@@ -48,6 +40,11 @@ class AlertPanel(Panel):
     def selected(self) -> Incident | None:
         """The incident that `select` went to."""
         return next((one for one in self._incidents if one.id == self._selected), None)
+
+    @property
+    def newest(self) -> Incident | None:
+        """The incident that is explained while none is selected."""
+        return self._incidents[-1] if self._incidents else None
 
     def show(self, incidents: tuple[Incident, ...]) -> None:
         """Show these incidents, given oldest first."""
@@ -83,7 +80,10 @@ class AlertPanel(Panel):
         return lines + min(len(self._incidents) - 1, NEIGHBOURS) + EDGES if chosen else lines + EDGES
 
     def summary(self) -> Sequence[Line]:
-        return [line(("n N other alerts · Esc close", "dim"))] if self.selected else []
+        if self.selected is None:
+            return []
+        rows = "Enter its rows · " if self.selected.rows else ""
+        return [line((f"{rows}n N other alerts · Esc close", "dim"))]
 
     def title(self) -> Line:
         return line((f"alerts ({len(self._incidents)})" if self._incidents else "alerts", "title"))

@@ -15,9 +15,13 @@ from textual.widget import Widget
 from pgs_tui.look import GlyphName
 from pgs_tui.widgets.lines import Line, Role, changed_cells, fit, line, line_width, to_ascii
 
-BOLD: frozenset[Role] = frozenset({"title", "value", "bad"})
-DIM: frozenset[Role] = frozenset({"dim", "raw", "frame"})
-"""Told apart by weight where there are no colours but the terminal's own."""
+BOLD: frozenset[Role] = frozenset({"title", "value", "bad", "heat-4"})
+DIM: frozenset[Role] = frozenset({"dim", "raw", "frame", "template", "cut"})
+HEAVY: frozenset[Role] = frozenset({"lit", "lit-sign", "lit-warn", "heat-2", "heat-3"})
+UNDERLINED: frozenset[Role] = frozenset({"lit", "lit-sign", "lit-warn", "heat-3"})
+REVERSED: frozenset[Role] = frozenset({"cursor", "heat-4"})
+"""Told apart by weight where there are no colours but the terminal's own: all of these but BOLD."""
+STRUCK: frozenset[Role] = frozenset({"cut"})
 
 
 class Drawn(Widget):
@@ -78,12 +82,17 @@ class Drawn(Widget):
     def _style(self, role: Role) -> Style:
         style = self._role_styles.get(role)
         if style is None:
-            colour = Color.parse(self.app.theme_variables[f"ink-{role}"])
+            ink = Color.parse(self.app.theme_variables[f"ink-{role}"])
+            paper = self.app.theme_variables.get(f"paper-{role}")
+            own = self.app.native_ansi_color
             style = Style(
-                color=colour.rich_color,
-                bgcolor=self.rich_style.bgcolor,
-                bold=role in BOLD or None,
-                dim=(self.app.native_ansi_color and role in DIM) or None,
+                color=ink.rich_color,
+                bgcolor=Color.parse(paper).rich_color if paper else self.rich_style.bgcolor,
+                bold=role in BOLD or (own and role in HEAVY) or None,
+                dim=(own and role in DIM) or None,
+                underline=(own and role in UNDERLINED) or None,
+                reverse=(own and role in REVERSED) or None,
+                strike=role in STRUCK or None,
             )
             self._role_styles[role] = style
         return style

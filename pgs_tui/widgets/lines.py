@@ -8,7 +8,9 @@ from typing import Literal, get_args
 
 from rich.cells import cell_len, chop_cells, set_cell_size
 
-Role = Literal["text", "dim", "frame", "focus", "title", "value", "accent", "raw", "good", "warn", "bad", "key"]
+PanelRole = Literal["text", "dim", "frame", "focus", "title", "value", "accent", "raw", "good", "warn", "bad", "key"]
+TokenRole = Literal["lit", "lit-sign", "lit-warn", "template", "cut", "cursor", "heat-1", "heat-2", "heat-3", "heat-4"]
+Role = Literal[PanelRole, TokenRole]
 ROLES: tuple[Role, ...] = get_args(Role)
 Span = tuple[str, Role]
 Line = tuple[Span, ...]
@@ -29,9 +31,11 @@ _ASCII = str.maketrans(
         **dict.fromkeys("◐○", "o"),
         "…": ".",
         "°": " ",
+        "⏎": "$",
         "✔": "+",
         "≈": "~",
         "±": "~",
+        "≤": "<",
         "←": "<",
         "→": ">",
         "↑": "^",
@@ -153,7 +157,14 @@ def _ascii_text(text: str) -> str:
 def _cells(spans: Line) -> list[tuple[str, Role]]:
     cells: list[tuple[str, Role]] = []
     for text, role in spans:
+        if text.isascii():
+            cells.extend((character, role) for character in text)
+            continue
         for character in text:
-            cells.append((character, role))
-            cells.extend([("", role)] * (width(character) - 1))
+            size = width(character)
+            if size == 0 and cells:  # a mark stands in the cell of the character before it
+                cells[-1] = (cells[-1][0] + character, role)
+            else:
+                cells.append((character, role))
+                cells.extend([("", role)] * (size - 1))
     return cells

@@ -1,9 +1,11 @@
 from collections import Counter
 
+import pytest
 from textual.binding import Binding
 
-from pgs_tui.keys import KEYS, RESERVED, bindings_of, hints_of, keys_of
+from pgs_tui.keys import KEYS, RESERVED, ScreenName, bindings_of, hints_of, keys_of
 from screens.dashboard import DashboardScreen
+from screens.inspect import InspectScreen
 
 MEANINGS = {
     "q": {"leave"},
@@ -18,21 +20,30 @@ MEANINGS = {
     "j": {"down"},
     "home": {"first"},
     "end": {"last"},
+    "left": {"left"},
+    "h": {"left"},
+    "right": {"right"},
+    "l": {"right"},
+    "slash": {"filter"},
+    "enter": {"enter"},
 }
+SCREENS: dict[ScreenName, type] = {"dashboard": DashboardScreen, "inspect": InspectScreen}
+SHARED = {"g", "c"}
+"""Keys of no global meaning that happen to do the same on every screen."""
 
 
 def test_no_screen_gives_a_global_key_another_meaning() -> None:
     for entry in KEYS:
         for key in entry.keys:
-            if entry.screen == "everywhere":
-                assert key in RESERVED
-                assert entry.action in MEANINGS[key]
+            if key in RESERVED:
+                assert entry.action in MEANINGS[key], f"{entry.screen} takes {key}"
             else:
-                assert key not in RESERVED, f"{entry.screen} takes {key}"
+                assert entry.screen != "everywhere" or key in SHARED
 
 
-def test_no_key_has_two_meanings() -> None:
-    counted = Counter(key for key, _, _ in bindings_of("dashboard"))
+@pytest.mark.parametrize("screen", SCREENS)
+def test_no_key_has_two_meanings(screen: ScreenName) -> None:
+    counted = Counter(key for key, _, _ in bindings_of(screen))
     assert [key for key, count in counted.items() if count > 1] == []
 
 
@@ -40,14 +51,16 @@ def test_no_ctrl_letter_but_ctrl_c() -> None:
     assert {key for entry in KEYS for key in entry.keys if key.startswith("ctrl+")} == {"ctrl+c"}
 
 
-def test_every_key_does_something() -> None:
-    for _, action, _ in bindings_of("dashboard"):
-        assert callable(getattr(DashboardScreen, f"action_{action.partition('(')[0]}"))
+@pytest.mark.parametrize("screen", SCREENS)
+def test_every_key_does_something(screen: ScreenName) -> None:
+    for _, action, _ in bindings_of(screen):
+        assert callable(getattr(SCREENS[screen], f"action_{action.partition('(')[0]}"))
 
 
-def test_the_bindings_of_the_dashboard_are_the_table() -> None:
-    bound = {binding.key: binding.action for binding in Binding.make_bindings(DashboardScreen.BINDINGS)}
-    assert bound == {key: action for key, action, _ in bindings_of("dashboard")}
+@pytest.mark.parametrize("screen", SCREENS)
+def test_the_bindings_of_a_screen_are_the_table(screen: ScreenName) -> None:
+    bound = {binding.key: binding.action for binding in Binding.make_bindings(SCREENS[screen].BINDINGS)}
+    assert bound == {key: action for key, action, _ in bindings_of(screen)}
 
 
 def test_the_key_bar_ends_with_help_and_starts_with_how_to_leave() -> None:
@@ -56,6 +69,7 @@ def test_the_key_bar_ends_with_help_and_starts_with_how_to_leave() -> None:
     assert hints[0] == ("q", "leave, run goes on")
 
 
-def test_every_entry_that_is_shown_is_explained() -> None:
-    assert all(entry.help for entry in keys_of("dashboard") if entry.shown)
-    assert all(entry.shown for entry in keys_of("dashboard") if entry.hint)
+@pytest.mark.parametrize("screen", SCREENS)
+def test_every_entry_that_is_shown_is_explained(screen: ScreenName) -> None:
+    assert all(entry.help for entry in keys_of(screen) if entry.shown)
+    assert all(entry.shown for entry in keys_of(screen) if entry.hint)

@@ -1,0 +1,46 @@
+"""What all our applications have in common: driver, themes, and how they say goodbye."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from textual.app import App
+from textual.binding import BindingType
+
+from pgs_tui.driver import SturdyDriver
+from pgs_tui.look import Look
+from pgs_tui.themes import THEMES
+
+THEME_SHEET = Path(__file__).with_name("theme.tcss")
+
+
+@dataclass(frozen=True, slots=True)
+class Goodbye:
+    """What the restored terminal says, and the exit code. `refused` goes to stderr."""
+
+    exit_code: int = 0
+    farewell: str = ""
+    refused: str = ""
+
+
+class ThemedApp(App[Goodbye], inherit_bindings=False):
+    """Subclasses name their style sheets, THEME_SHEET first, and their first screen."""
+
+    ENABLE_COMMAND_PALETTE = False
+    BINDINGS: ClassVar[list[BindingType]] = []
+
+    def __init__(self, look: Look) -> None:
+        super().__init__(driver_class=SturdyDriver, ansi_color=True if look.theme == "terminal" else None)
+        self.look = look
+        self.animation_level = "none"
+        for theme in THEMES.values():
+            self.register_theme(theme)
+        # Set without its watcher, which would work out all styles a second time before the first frame.
+        self.set_reactive(App.theme, THEMES[look.theme].name)
+        self.stylesheet.set_variables(self.get_css_variables())
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        """Colours of the roles for themes that name none."""
+        return THEMES["dark"].variables

@@ -1,0 +1,305 @@
+"""The data as training sees it: rows, one sample token by token, and the audit of all rows."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.binding import BindingType
+from textual.message import Message
+from textual.timer import Timer
+
+from pgs_tui.inspection.blocks import View
+from pgs_tui.inspection.row_source import RowFilter
+from pgs_tui.keys import bindings_of
+from pgs_tui.look import GLYPH_NAMES, Look
+from pgs_tui.widgets.lines import text_of
+from screens.inspect_panes import STYLE_SHEET, InspectPanes
+from screens.inspecting import Inspecting, Opening
+
+if TYPE_CHECKING:  # what the first frame does not need is imported after it
+    from pgs_tui.inspection.client import Answer, Ended, Inspector
+    from pgs_tui.inspection.reader import Reader
+
+__all__ = ["STYLE_SHEET", "InspectScreen", "Opening"]
+LOOK_SECONDS = 0.4
+
+
+class InspectScreen(InspectPanes, inherit_bindings=False):
+    """`arguments` name the config or the run for `pgs inspect`. It reports with `Leaving` and `Refused`.
+
+    `above` says that there is a screen to go back to, `going` that a run goes on there. `command` replaces that of
+    the inspector; tests do that.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = list(bindings_of("inspect"))
+
+    class Leaving(Message):
+        """The person wants to leave the program; `asking` that they be asked first."""
+
+        def __init__(self, asking: bool = False) -> None:
+            super().__init__()
+            self.asking = asking
+
+    class Refused(Message):
+        """The inspector did not start, and why."""
+
+        def __init__(self, why: str, exit_code: int) -> None:
+            super().__init__()
+            self.why = why
+            self.exit_code = exit_code
+
+    class Arrived(Message):
+        """News from the inspector, from the thread that reads it."""
+
+        def __init__(self, news: Answer | Ended) -> None:
+            super().__init__()
+            self.news = news
+
+    def __init__(
+        self,
+        name: str,
+        arguments: Sequence[str],
+        look: Look,
+        opening: Opening | None = None,
+        above: bool = False,
+        going: bool = False,
+        command: Sequence[str] | None = None,
+    ) -> None:
+        super().__init__(name, Inspecting(opening or Opening()), look, going)
+        self._arguments = tuple(arguments)
+        self._ascii_only = look.ascii_only
+        self._above = above
+        self._command = command
+        self._looking: Timer | None = None
+
+    def on_mount(self) -> None:
+        self.call_after_refresh(self._start)
+
+    def on_unmount(self) -> None:
+        self.inspecting.close()
+
+    def _start(self) -> None:
+        from pgs_tui.inspection.client import Inspector, command_of
+
+        command = self._command or command_of(*self._arguments)
+
+        def deliver(news: Answer | Ended) -> None:
+            self.post_message(self.Arrived(news))
+
+        def open_inspector() -> Inspector:
+            return Inspector(command, deliver)
+
+        try:
+            self.inspecting.start(open_inspector)
+        except OSError as error:
+            self.view.say(f"the inspector cannot be started: {error}", bad=True)
+            return
+        self._looking = self.set_interval(LOOK_SECONDS, self._look_again)
+
+    def _look_again(self) -> None:
+        if self.inspecting.is_busy:
+            self.inspecting.look_again()
+
+    def on_inspect_screen_arrived(self, message: Arrived) -> None:
+        self.inspecting.take(message.news)
+        ended = self.inspecting.ended
+        if ended is not None and self.inspecting.hello is None and not self._above:
+            self.post_message(self.Refused("\n".join(ended.last_words) or ended.sentence, ended.exit_code or 1))
+        self.show_now()
+
+    def action_up(self) -> None:
+        self._move(-1)
+
+    def action_down(self) -> None:
+        self._move(1)
+
+    def _move(self, rows: int) -> None:
+        if self.focused is self.audit:
+            self.audit.move(rows)
+        elif self.focused is self.view:
+            self._walk(lambda reader: reader.step_rows(rows))
+        else:
+            self._select(self.rows.selected + rows)
+
+    def action_left(self) -> None:
+        self._step(-1)
+
+    def action_right(self) -> None:
+        self._step(1)
+
+    def _step(self, tokens: int) -> None:
+        if self.focused is self.view:
+            self._walk(lambda reader: reader.step(tokens))
+
+    def action_page_down(self) -> None:
+        self._page(1)
+
+    def action_page_up(self) -> None:
+        self._page(-1)
+
+    def action_half_down(self) -> None:
+        self._page(0.5)
+
+    def action_half_up(self) -> None:
+        self._page(-0.5)
+
+    def _page(self, pages: float) -> None:
+        if self.focused is self.view:
+            self._walk(lambda reader: reader.page(pages))
+        else:
+            self._select(self.rows.selected + int(pages * self.rows.room))
+
+    def action_first(self) -> None:
+        if self.focused is self.view:
+            self._walk(lambda reader: reader.to_start())
+        else:
+            self._select(0)
+
+    def action_last(self) -> None:
+        if self.focused is self.view:
+            self._walk(lambda reader: reader.to_end())
+        else:
+            self._select(self.rows.source.matched - 1)
+
+    def action_next_row(self) -> None:
+        self._select(self.rows.selected + 1)
+
+    def action_previous_row(self) -> None:
+        self._select(self.rows.selected - 1)
+
+    def _select(self, place: int) -> None:
+        if self.rows.select(place):
+            self.inspecting.select(self.rows.selected)
+            self.show_now()
+
+    def _walk(self, walk: Callable[[Reader], object]) -> bool:
+        """Let the reader move; whether it did."""
+        reader = self.view.reader
+        if reader is None:
+            return False
+        moved = walk(reader) is not False
+        self.inspecting.cursor_moved()
+        self.view.redraw()
+        self._show_token()
+        return moved
+
+    def action_next_trained(self) -> None:
+        if not self._walk(lambda reader: reader.to_trained(1)):
+            self.say("nothing trained further down")
+
+    def action_previous_trained(self) -> None:
+        if not self._walk(lambda reader: reader.to_trained(-1)):
+            self.say("nothing trained further up")
+
+    def action_next_worst(self) -> None:
+        self._worst(1)
+
+    def action_previous_worst(self) -> None:
+        self._worst(-1)
+
+    def _worst(self, direction: int) -> None:
+        if not self._walk(lambda reader: reader.worst(direction)):
+            self.say("losses of tokens are known for recorded steps: Enter on a spike's alert opens one")
+
+    def action_boxes(self) -> None:
+        self._walk(lambda reader: reader.toggle_boxes())
+
+    def action_raw(self) -> None:
+        self._show_as("raw")
+
+    def action_only_trained(self) -> None:
+        self._show_as("trained")
+
+    def _show_as(self, view: View) -> None:
+        self._walk(lambda reader: reader.show("turns" if reader.view == view else view))
+
+    def action_next_flagged(self) -> None:
+        self.inspecting.next_flagged(forward=True)
+
+    def action_previous_flagged(self) -> None:
+        self.inspecting.next_flagged(forward=False)
+
+    def action_filter(self) -> None:
+        from screens.filter_prompt import FilterPrompt
+
+        def take(written: str | None) -> None:
+            if written is not None:
+                self._filter(RowFilter.read(written))
+
+        self.app.push_screen(FilterPrompt(self.rows.source.filter.written), take)
+
+    def _filter(self, wanted: RowFilter) -> None:
+        if self.inspecting.opening.spike is not None:
+            self.say("the rows of a recorded step are few; there is nothing to filter")
+            return
+        self.rows.heading = "rows"
+        self.inspecting.filter(wanted)
+        self.set_focus(self.rows)
+        self.show_now()
+
+    def action_enter(self) -> None:
+        flag = self.audit.selected
+        if self.focused is self.audit and flag is not None:
+            self._filter(RowFilter(flag=flag.code))
+        elif self.focused is not self.audit:
+            self._focus(1)
+
+    def action_out(self) -> None:
+        if self.focused is not self.rows:
+            self.set_focus(self.rows)
+        elif self.rows.source.filter:
+            self._filter(RowFilter())
+        elif self._above:
+            self.dismiss()
+
+    def action_next_pane(self) -> None:
+        self._turn(1)
+
+    def action_previous_pane(self) -> None:
+        self._turn(-1)
+
+    def _turn(self, step: int) -> None:
+        panes = self.panes
+        place = next((place for place, pane in enumerate(panes) if pane is self.focused), 0)
+        self._focus((place + step) % len(panes))
+
+    def _focus(self, place: int) -> None:
+        pane = self.panes[place]
+        self.set_class(pane is self.view, "-reading")  # before, as what is not displayed cannot have the focus
+        self.set_focus(pane)
+
+    def action_glyphs(self) -> None:
+        if self._ascii_only:
+            self.say("this terminal's encoding has only ASCII")
+            return
+        place = GLYPH_NAMES.index(self.key_bar.glyphs)
+        for drawn in self.drawn:
+            drawn.show_with(GLYPH_NAMES[(place + 1) % len(GLYPH_NAMES)])
+
+    def action_copy(self) -> None:
+        from screens.copying import save_copy
+
+        text = self._copied()
+        self.app.copy_to_clipboard(text)
+        self.say(save_copy(text, os.environ))
+
+    def _copied(self) -> str:
+        """The whole sample as it is rendered, or the lines of another pane."""
+        reader = self.view.reader
+        if self.focused is self.view and reader is not None:
+            return reader.sample.text
+        chosen = self.audit if self.focused is self.audit else self.rows
+        return "\n".join(text_of(row).rstrip() for row in chosen.lines) + "\n"
+
+    def action_help(self) -> None:
+        from screens.help import HelpScreen
+
+        self.app.push_screen(HelpScreen("inspect", self.key_bar.glyphs))
+
+    def action_leave(self) -> None:
+        self.post_message(self.Leaving())
+
+    def action_ask_leave(self) -> None:
+        self.post_message(self.Leaving(asking=True))

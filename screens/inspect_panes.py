@@ -1,0 +1,143 @@
+"""The inspect screen's panes: what stands where, and how they are brought up to date."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.containers import Container
+from textual.events import DescendantBlur, DescendantFocus, Resize
+from textual.screen import Screen
+from textual.timer import Timer
+
+from pgs_tui.keys import hints_of
+from pgs_tui.look import Look
+from pgs_tui.widgets.audit_panel import AuditPanel
+from pgs_tui.widgets.drawn import Drawn
+from pgs_tui.widgets.key_bar import KeyBar
+from pgs_tui.widgets.lines import Role
+from pgs_tui.widgets.panel import Panel
+from pgs_tui.widgets.row_list import RowList
+from pgs_tui.widgets.status_line import StatusLine
+from pgs_tui.widgets.token_line import TokenLine
+from pgs_tui.widgets.token_view import TokenView
+from screens.inspect_status import status_of
+from screens.inspecting import Inspecting
+
+STYLE_SHEET = Path(__file__).with_name("inspect.tcss")
+MESSAGE_SECONDS = 6.0
+
+
+def size_classes(width: int, height: int) -> dict[str, bool]:
+    """The classes under which the style sheet knows a terminal of this size."""
+    return {
+        "-middle": 76 <= width < 100,
+        "-narrow": width < 76,
+        "-low": 18 <= height < 30,
+        "-lower": height < 18,
+        "-flat": height < 8,
+    }
+
+
+class InspectPanes(Screen[None], inherit_bindings=False):
+    """Rows on the left, the sample on the right, the audit below. `show_now` shows what `inspecting` knows."""
+
+    CSS_PATH: ClassVar = STYLE_SHEET
+    AUTO_FOCUS = ""
+
+    def __init__(self, name: str, inspecting: Inspecting, look: Look, going: bool) -> None:
+        super().__init__()
+        self.inspecting = inspecting
+        self._data_name = name
+        self._message_timer: Timer | None = None
+        self.status_line = StatusLine(id="status")
+        self.rows = RowList(id="rows")
+        self.view = TokenView(id="sample")
+        self.token_line = TokenLine(id="token")
+        self.audit = AuditPanel(id="audit")
+        self.key_bar = KeyBar(hints_of("inspect", going), id="keys")
+        for drawn in self.drawn:
+            drawn.glyphs = look.glyphs
+
+    @property
+    def panes(self) -> tuple[Panel, ...]:
+        """What can have the focus, in order. A recorded batch has no audit."""
+        panes = (self.rows, self.view, self.audit)
+        return tuple(pane for pane in panes if pane is not self.audit or self.audit.display)
+
+    @property
+    def drawn(self) -> tuple[Drawn, ...]:
+        """Everything on the screen from top to bottom."""
+        return self.status_line, self.rows, self.view, self.token_line, self.audit, self.key_bar
+
+    def compose(self) -> ComposeResult:
+        self.update_classes(size_classes(*self.app.size), update=False)  # styles are worked out once, not twice
+        yield self.status_line
+        yield Container(self.rows, Container(self.view, self.token_line, id="sample-side"), id="work")
+        yield self.audit
+        yield self.key_bar
+
+    def on_mount(self) -> None:
+        if self.inspecting.opening.spike is not None:
+            self.audit.display = False
+            self.rows.heading = f"rows of step {self.inspecting.opening.spike}, worst first"
+        elif self.inspecting.opening.rows:
+            self.rows.heading = "rows of the alert"
+        self.set_focus(self.rows)
+        self._show_status()
+
+    def on_resize(self, event: Resize) -> None:
+        self.update_classes(size_classes(*event.size))
+
+    def on_descendant_focus(self, event: DescendantFocus) -> None:
+        self.set_class(self.focused is self.view, "-reading")
+        self._show_token()
+
+    def on_descendant_blur(self, event: DescendantBlur) -> None:
+        self._show_token()
+
+    def show_now(self) -> None:
+        """Bring everything on the screen up to date."""
+        inspecting = self.inspecting
+        if inspecting.source is not self.rows.source:
+            self.rows.show(inspecting.source, inspecting.selected)
+        self.rows.selected = inspecting.selected
+        self.rows.refresh_rows()
+        inspecting.scrolled(self.rows.first, self.rows.room)
+        if inspecting.audit is not None:
+            self.audit.show(inspecting.audit)
+        if inspecting.said:
+            self.say(inspecting.said)
+            inspecting.said = ""
+        self._show_sample()
+        self._show_status()
+
+    def _show_sample(self) -> None:
+        inspecting = self.inspecting
+        if inspecting.ended is not None:
+            self.view.say(inspecting.ended.sentence, bad=True)
+            self.rows.said = "there is no inspector to ask"
+            self.rows.redraw()
+        elif inspecting.reader is not None:
+            self.view.read(inspecting.reader)
+            inspecting.cursor_moved()
+        elif inspecting.problem:
+            self.view.say(inspecting.problem, bad=True)
+        else:
+            empty = inspecting.source.answered and not inspecting.source.matched
+            self.view.say("no row is selected" if empty else "waiting for the first row")
+        self._show_token()
+
+    def _show_token(self) -> None:
+        reader = self.view.reader
+        self.token_line.show(reader, self.inspecting.facts, self.view.has_focus)
+
+    def _show_status(self) -> None:
+        self.status_line.show(status_of(self._data_name, self.inspecting))
+
+    def say(self, text: str, role: Role = "accent") -> None:
+        if self._message_timer is not None:
+            self._message_timer.stop()
+        self.key_bar.say(text, role)
+        self._message_timer = self.set_timer(MESSAGE_SECONDS, self.key_bar.quiet)

@@ -1,0 +1,241 @@
+"""What the inspect screen shows and asks for, between its widgets and the inspector's process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from pgs_tui.inspection.client import Answer, Ended, Inspector
+from pgs_tui.inspection.reader import WINDOW, Reader
+from pgs_tui.inspection.row_source import RowFilter, RowSource
+from pgs_tui.inspection.shapes import (
+    AuditState,
+    Found,
+    Hello,
+    RowSummary,
+    RowsWindow,
+    Sample,
+    Spike,
+    SpikeSample,
+    TokenFacts,
+    Tokens,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """What to look at first: one row, the rows of an alert, or the recorded batch of a step."""
+
+    row: int | None = None
+    rows: tuple[int, ...] = ()
+    spike: int | None = None
+
+
+class Inspecting:
+    """Takes in answers with `take`; the attributes are what is to be shown.
+
+    `source` are the rows of the list and `selected` the place in it, `reader` the sample beside it.
+    """
+
+    def __init__(self, opening: Opening) -> None:
+        self.opening = opening
+        self.source = RowSource(ids=opening.rows)
+        self.selected = 0
+        self.reader: Reader | None = None
+        self.facts: TokenFacts | None = None
+        self.audit: AuditState | None = None
+        self.hello: Hello | None = None
+        self.spike: Spike | None = None
+        self.ended: Ended | None = None
+        self.problem = ""
+        """Why the selected row cannot be shown."""
+        self.said = ""
+        """Something to tell the person, once."""
+        self._inspector: Inspector | None = None
+        self._open: RowSummary | int | None = None
+        self._first, self._room = 0, 50
+
+    def start(self, open_inspector: Callable[[], Inspector]) -> None:
+        """Start the process and ask the first questions. Raises OSError when it cannot be started."""
+        self._inspector = open_inspector()
+        self._want("hello", "hello")
+        if self.opening.spike is not None:
+            self._want("spike", "spike", step=self.opening.spike)
+            return
+        if self.opening.row is not None:
+            self.selected = self.opening.row
+            self._first = max(self.opening.row - self._room // 2, 0)
+        self._want_rows()
+        self._want("audit", "audit")
+        self._open_row(self.opening.rows[0] if self.opening.rows else self.opening.row or 0)
+
+    def close(self) -> None:
+        """End the process."""
+        if self._inspector is not None:
+            self._inspector.close()
+
+    @property
+    def is_busy(self) -> bool:
+        """Something is still to come without being asked for anew by a person."""
+        if self.ended is not None or self.opening.spike is not None:
+            return False
+        audited = self.audit is not None and (self.audit.finished or bool(self.audit.error))
+        return not audited or not self.source.complete
+
+    def look_again(self) -> None:
+        """Ask how far the audit is, and for rows that were not measured yet."""
+        if self.audit is None or not (self.audit.finished or self.audit.error):
+            self._want("audit", "audit")
+        if not self.source.complete:
+            self._want_rows(again=True)
+
+    def scrolled(self, first: int, room: int) -> None:
+        """These places of the list are in sight."""
+        self._first, self._room = first, room
+        self._want_rows()
+
+    def select(self, place: int) -> None:
+        """Go to a place of the list, and show its row."""
+        self.selected = place
+        self.open_selected()
+
+    def open_selected(self) -> None:
+        """Show the selected row, if it is known which one that is."""
+        summary = self.source.row(self.selected)
+        if summary is not None and summary.index is not None:
+            self._open_spike_row(summary)
+        elif summary is not None:
+            self._open_row(summary.row)
+        elif self.source.ids:
+            self._open_row(self.source.ids[self.selected])
+        elif not self.source.filter:
+            self._open_row(self.selected)
+
+    def filter(self, wanted: RowFilter) -> None:
+        """List only rows that match."""
+        self.source = RowSource(wanted)
+        self.selected, self._first = 0, 0
+        self.opening = Opening()
+        self._want_rows()
+
+    def next_flagged(self, forward: bool) -> None:
+        """Go to the next row with a warning, or the one before."""
+        shown = self.reader.sample.row if self.reader else self._open if isinstance(self._open, int) else 0
+        params = {**self.source.filter.params, "flagged": True}
+        self._want("next", "next", row=shown, forward=forward, **params)
+
+    def cursor_moved(self) -> None:
+        """Fetch what the reader needs now: tokens of what is in sight, and the facts of the one under the cursor."""
+        reader = self.reader
+        if reader is None:
+            return
+        at = reader.wanted()
+        if at is not None and not reader.losses:
+            self._want("tokens", "tokens", row=reader.sample.row, at=at, count=WINDOW)
+        elif reader.token is not None and not reader.losses:
+            self._want("token", "token", row=reader.sample.row, token=reader.token.number)
+
+    def take(self, message: Answer | Ended) -> None:
+        """Take in what the process said."""
+        if isinstance(message, Ended):
+            self.ended = message
+        elif message.error:
+            self._take_error(message)
+        else:
+            self._take_result(message)
+
+    def _take_error(self, answer: Answer) -> None:
+        topic = answer.wish.topic
+        if topic == "sample":
+            self.reader, self.problem = None, answer.error
+        elif topic == "spike":
+            self.problem = answer.error
+        else:
+            self.said = answer.error
+
+    def _take_result(self, answer: Answer) -> None:
+        match answer.result:
+            case Hello() as hello:
+                self.hello = hello
+            case AuditState() as audit:
+                self.audit = audit
+            case RowsWindow() as window:
+                self._take_rows(window, answer.wish.params["start"])
+            case Sample() as sample:
+                self._read(Reader(sample))
+            case Tokens() as tokens if self.reader is not None and tokens.row == self.reader.sample.row:
+                self.reader.add(tokens)
+                self.cursor_moved()
+            case TokenFacts() as facts:
+                self.facts = facts
+            case Found() as found:
+                self._take_found(found, answer)
+            case Spike() as spike:
+                self._take_spike(spike)
+            case SpikeSample() as sample:
+                self._read(Reader(sample.sample, losses=True))
+                assert self.reader is not None
+                self.reader.add(sample.tokens)
+            case _:
+                pass
+
+    def _take_rows(self, window: RowsWindow, start: int) -> None:
+        self.source.take(window, start)
+        self.selected = min(self.selected, max(self.source.matched - 1, 0))
+        if not self.source.matched and self.source.answered:
+            self.reader, self._open, self.problem = None, None, ""
+        else:
+            self.open_selected()
+        self._want_rows()
+
+    def _take_found(self, found: Found, answer: Answer) -> None:
+        if answer.wish.topic == "place":
+            if found.position is not None:
+                self.selected = found.position
+            return
+        if found.row is None:
+            where = "further down" if answer.wish.params["forward"] else "further up"
+            more = "" if self.audit is not None and self.audit.finished else " so far"
+            self.said = f"no flagged row {where}{more}"
+            return
+        if self.source.ids:
+            self.filter(RowFilter())
+        self._open_row(found.row)
+        if self.source.filter:  # the place among the flagged rows is not the place in this list
+            self._want("place", "next", row=found.row - 1, forward=True, **self.source.filter.params)
+        else:
+            self.selected = found.row
+
+    def _take_spike(self, spike: Spike) -> None:
+        self.spike = spike
+        self.source.take_all(spike.rows)
+        self.open_selected()
+
+    def _read(self, reader: Reader) -> None:
+        if self.reader is not None:
+            reader.boxes = self.reader.boxes
+            reader.show(self.reader.view)
+            reader.to_start()
+        self.reader, self.facts, self.problem = reader, None, ""
+        self.cursor_moved()
+
+    def _open_row(self, row: int) -> None:
+        if self._open != row:
+            self._open = row
+            self._want("sample", "sample", row=row)
+
+    def _open_spike_row(self, summary: RowSummary) -> None:
+        if self._open != summary and self.spike is not None:
+            self._open = summary
+            self._want("sample", "spike_sample", step=self.spike.step, index=summary.index)
+
+    def _want_rows(self, again: bool = False) -> None:
+        if self.opening.spike is not None:
+            return
+        params = self.source.wanted(self._first, self._room, again)
+        if params is not None:
+            self._want("rows", "rows", **params)
+
+    def _want(self, topic: str, method: str, **params: object) -> None:
+        if self._inspector is not None and self.ended is None:
+            self._inspector.want(topic, method, **params)
