@@ -11,6 +11,7 @@ from engine.data.rendering.masking import MaskOptions, MaskRules, mask_segments
 from engine.data.rendering.reasons import Segment, Why
 from engine.data.template.chat_template import ChatTemplate, TemplateRefusedError
 from engine.data.template.facts import TemplateFacts
+from engine.data.template.layout import data_pieces
 from engine.data.template.probes import ANSWER, LATER, QUESTION, RESULT, THOUGHT, Prober, call
 from engine.data.template.special_tokens import SpecialTokens
 
@@ -35,6 +36,9 @@ def marks_fault(template: ChatTemplate, facts: TemplateFacts, tokens: SpecialTok
             text = template.render(turns)
         except TemplateRefusedError:
             continue
+        printed = {piece.turn for piece in data_pieces(text)}
+        if not all(number in printed for number, turn in enumerate(turns) if turn.is_answer):
+            continue  # the template takes no such turn
         fault = _fault(str.__getitem__(text, slice(None)), mask_segments(text, turns, rules), spans)
         if fault is not None:
             return fault

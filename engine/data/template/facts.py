@@ -150,9 +150,10 @@ def _find_leads(prober: Prober, short: Shown, prompt: str, tokens: SpecialTokens
         between,
         _before_last_content(prober.show(QUESTION, WRITTEN_THOUGHT), answer),
     ]
-    is_everywhere = all(other is None or other.endswith(plain) for other in others)
-    content, empty = (plain, "") if is_everywhere else ("", plain)
     shows_reasoning = thought is not None and bool(thought.of_turn(answer, REASONING))
+    closes_reasoning = shows_reasoning and between == plain
+    is_everywhere = all(other is None or other.endswith(plain) for other in others) and not closes_reasoning
+    content, empty = (plain, "") if is_everywhere else ("", plain)
     called = lead(prober.show(QUESTION, call(), with_tool=True) or prober.show(QUESTION, call()), TOOL_CALLS) or ""
     return Leads(
         content=content,
