@@ -12,12 +12,16 @@ from dataclasses import dataclass
 from engine.config.errors import Note, Problem
 from engine.config.not_yet import find_not_available, value_of
 from engine.config.rounding import check_updates
-from engine.config.schema import Config, Train
+from engine.config.schema import DEFAULT_SPLIT, Config, Train
 from engine.config.wording import short_number, yaml_text
+from engine.datasets_named import KINDS_OF_DATA, has_data_suffix
 
 # Sign steps are several times larger than AdamW's at the same rate; for fine-tuning 1e-5 to 3e-5 is usual with AdamW,
 # so a Lion rate above that range was almost surely meant for AdamW.
 LION_USUAL_LIMIT = 3e-5
+
+TRAINING_DATA_KEYS = ("data.dataset", "data.dataset_split", "data.sources")
+EVAL_DATA_KEYS = ("data.eval_dataset", "data.eval_split")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +69,33 @@ def check_schedule(train: Train, total_steps: int) -> Problem | None:
 def _dataset_is_required(config: Config) -> Problem | None:
     if config.data.dataset or config.data.sources:
         return None
-    return Problem("data.dataset", "this key is required", allowed="a .jsonl file or a list of them")
+    return Problem("data.dataset", "this key is required", allowed=f"{KINDS_OF_DATA}, or a list of such names")
+
+
+def _one_way_to_name_the_data(config: Config) -> Problem | None:
+    if not (config.data.dataset and config.data.sources):
+        return None
+    reason = "dataset and sources are both given, and they say the same thing in two ways"
+    return Problem("data.sources", reason, advice="move what stands in dataset into sources, as items with a path")
+
+
+def _files_have_no_splits(config: Config) -> Problem | None:
+    """Only the names in a folder, or the hub, tell what belongs to a split."""
+    data = config.data
+    named = [("data.dataset_split", path, data.dataset_split) for path in data.dataset]
+    named += [("data.sources", source.path, source.split) for source in data.sources]
+    named = [(key, path, split) for key, path, split in named if split != DEFAULT_SPLIT]
+    if isinstance(data.eval_split, str):
+        paths = [*data.dataset, *(source.path for source in data.sources)]
+        named += [("data.eval_split", path, data.eval_split) for path in paths]
+    for key, path, split in named:
+        if has_data_suffix(path):
+            advice = "name the file of each split"
+            if key == "data.eval_split":
+                advice = "give a share of the rows such as 0.1, or name the file to evaluate on in data.eval_dataset"
+            reason = f"{split} is the name of a split, but {path} is a single file and has none"
+            return Problem(key, reason, found=split, allowed="the splits of a folder or of a hub name", advice=advice)
+    return None
 
 
 def _one_warmup(config: Config) -> Problem | None:
@@ -135,16 +165,22 @@ def _lion_needs_a_smaller_rate(config: Config) -> Note | None:
 
 
 def _evaluates_on_training_data(config: Config) -> Note | None:
-    shared = set(config.data.dataset) & set(config.data.eval_dataset or ())
+    data = config.data
+    trained = {(path, data.dataset_split) for path in data.dataset}
+    trained |= {(source.path, source.split) for source in data.sources}
+    shared = {path for path, _ in trained if has_data_suffix(path)} & set(data.eval_dataset or ())
+    if isinstance(data.eval_split, str):
+        shared = {path for path, split in trained if split == data.eval_split}
     if not shared:
         return None
-    return Note(
-        "data.eval_dataset", f"the model is evaluated on data that it is trained on: {', '.join(sorted(shared))}"
-    )
+    key = "data.eval_split" if data.eval_dataset is None else "data.eval_dataset"
+    return Note(key, f"the model is evaluated on data that it is trained on: {', '.join(sorted(shared))}")
 
 
 RULES = (
     Rule(("data.dataset", "data.sources"), _dataset_is_required),
+    Rule(("data.sources", "data.dataset"), _one_way_to_name_the_data),
+    Rule(("data.eval_split", *TRAINING_DATA_KEYS), _files_have_no_splits),
     Rule(("train.warmup_steps", "train.warmup_ratio"), _one_warmup),
     Rule(("train.min_learning_rate", "train.learning_rate"), _rates_in_order),
     Rule(("data.eval_split", "data.eval_dataset"), _one_source_of_eval_data),
@@ -152,7 +188,7 @@ RULES = (
     Rule(("train.wsd_decay_ratio", "train.warmup_ratio", "train.lr_scheduler"), _schedule_fits),
     Rule(("train.warmup_steps", "train.max_steps", "train.learning_rate"), _warmup_fits_into_max_steps),
     Rule(("train.learning_rate", "train.optimizer", "model.init"), _lion_needs_a_smaller_rate),
-    Rule(("data.eval_dataset", "data.dataset"), _evaluates_on_training_data),
+    Rule((*EVAL_DATA_KEYS, *TRAINING_DATA_KEYS), _evaluates_on_training_data),
 )
 
 
@@ -167,6 +203,7 @@ def _settings_without_effect(config: Config) -> Iterator[Note]:
         ("train.spike_z_threshold", not train.spike_detection, "spike_detection is false"),
         ("train.epochs", train.max_steps is not None, f"max_steps is {train.max_steps} and decides"),
         ("memory.loss_chunk_tokens", not memory.chunked_loss, "chunked_loss is false"),
+        ("data.dataset_split", bool(data.sources), "each of data.sources has a split of its own"),
         ("data.eval_every", not data.has_eval_data, no_eval_data),
         ("data.eval_samples", not data.has_eval_data, no_eval_data),
     )

@@ -17,6 +17,8 @@ ALTERNATIVES = {
     "train.warmup_ratio": "train.warmup_steps",
     "data.eval_dataset": "data.eval_split",
     "data.eval_split": "data.eval_dataset",
+    "data.dataset": "data.sources",
+    "data.sources": "data.dataset",
 }
 """Two keys for one thing. Both in one place are refused; a flag for one replaces the other of the file."""
 
@@ -60,11 +62,15 @@ def collect(root: Mapping, overrides: Overrides, folder: Path) -> Collected:
 def _give_way(key: str, node: Node, overrides: Overrides, collected: Collected) -> None:
     """Take out what the file says in the other way of saying what this flag says."""
     other = ALTERNATIVES.get(key)
-    if other is None or other in overrides.values or other not in collected.values or is_null(node):
+    if other is None or other in overrides.values or other not in collected.values or _says_nothing(node):
         return
     replaced = collected.values.pop(other)
-    if not is_null(replaced.node):
+    if not _says_nothing(replaced.node):
         collected.notes.append(Note(other, f"gives way to the flag --{key}", replaced.node.place))
+
+
+def _says_nothing(node: Node) -> bool:
+    return is_null(node) or (isinstance(node, Sequence) and not node.items)
 
 
 def _collect_section(entry: Entry, folder: Path, collected: Collected) -> None:

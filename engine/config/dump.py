@@ -8,7 +8,7 @@ import yaml
 
 from engine.config.kinds import kinds
 from engine.config.nodes import WORDS_MEANT_AS_NULL, meaning_of
-from engine.config.schema import SECTIONS, Config
+from engine.config.schema import SECTIONS, Config, Section
 
 _MEANING_OF_NULL = {
     "data.eval_samples": "all",
@@ -55,9 +55,10 @@ class _Dumper(yaml.SafeDumper):
         return self.represent_scalar("tag:yaml.org,2002:str", text, style='"' if misread or "\n" in text else None)
 
     def represent_items(self, items: tuple[Any, ...]) -> yaml.SequenceNode:
-        in_one_line = len(items) < 2 or not isinstance(items[0], str)
+        in_one_line = not isinstance(items[0], str | Section) if items else True
         return self.represent_sequence("tag:yaml.org,2002:seq", items, flow_style=in_one_line)
 
 
 _Dumper.add_representer(str, _Dumper.represent_text)
+_Dumper.add_multi_representer(Section, lambda dumper, section: dumper.represent_dict(section.model_dump()))
 _Dumper.add_representer(tuple, _Dumper.represent_items)

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from annotated_types import Ge, Gt, Le, Lt
 from pydantic.fields import FieldInfo
 
-from engine.config.schema import INFINITY_IS_NONE, SECTIONS
+from engine.config.schema import INFINITY_IS_NONE, SECTIONS, Section
 
 _COUNT_WORDS = {2: "two", 3: "three"}
 
@@ -50,9 +50,9 @@ class Kind:
     number: bool = False
     text: bool = False
     nullable: bool = False
-    anything: bool = False
     infinity_is_none: bool = False
     item: Kind | None = None
+    section: type[Section] | None = None
     length: int | None = None
     bounds: Bounds = Bounds()
 
@@ -71,7 +71,9 @@ class Kind:
             yield "a text"
         if self.item and self.length:
             yield f"a list of {_COUNT_WORDS.get(self.length, self.length)} numbers {self.item.bounds}"
-        elif self.item or self.anything:
+        elif self.item and self.item.section:
+            yield f"a list of mappings, each with the keys {', '.join(self.item.section.model_fields)}"
+        elif self.item:
             yield from ("a text", "a list")
         if self.nullable:
             yield "null"
@@ -104,10 +106,10 @@ def _from_annotation(annotation: Any, metadata: Iterable[Any] = ()) -> Kind:
         return Kind(choices=get_args(annotation))
     if origin is tuple:
         first, *rest = get_args(annotation)
-        if first is Any:
-            return Kind(anything=True)
         length = None if rest == [Ellipsis] else 1 + len(rest)
         return Kind(item=_from_annotation(first), length=length)
+    if isinstance(annotation, type) and issubclass(annotation, Section):
+        return Kind(section=annotation)
     bounds = _bounds_of(metadata)
     simple = {
         bool: Kind(boolean=True),

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from engine.config.checks import check_config
 from engine.config.collect import Collected, Written, collect
 from engine.config.errors import ConfigError, Note, Place, Problem, in_order_of_writing
 from engine.config.kinds import kinds
-from engine.config.nodes import Node
+from engine.config.nodes import Mapping, Node
 from engine.config.nodes import Sequence as WrittenList
-from engine.config.not_yet import allowed_now, is_available, not_available
+from engine.config.not_yet import is_available, not_available
 from engine.config.overrides import read_overrides
 from engine.config.paths import problem_with_file, resolve
-from engine.config.schema import SECTIONS, Config
+from engine.config.schema import SECTIONS, Config, Source
 from engine.config.values import Reading, RefusedValueError
 from engine.config.yaml_source import read_yaml
 
@@ -96,7 +96,8 @@ def _read_all(collected: Collected, check_files: bool) -> _Values:
         try:
             value = reading.read(kinds()[key], written.node)
         except RefusedValueError as refusal:
-            values.refuse(key, _as_not_available(refusal.problem))
+            for problem in refusal.problems:
+                values.refuse(key, _as_not_available(problem))
             continue
         values.notes += reading.notes
         values.read[key], problems = _resolve_paths(key, value, written, check_files)
@@ -111,12 +112,14 @@ def _read_all(collected: Collected, check_files: bool) -> _Values:
 def _as_not_available(problem: Problem) -> Problem:
     """A value that cannot be read, of a key that is not available at all, is refused for that reason."""
     if is_available(problem.key):
-        return replace(problem, allowed=allowed_now(problem.key) or problem.allowed)
+        return problem
     return not_available(problem.key, problem.found).at(problem.place)
 
 
 def _resolve_paths(key: str, value: object, written: Written, check_files: bool) -> tuple[object, list[Problem]]:
     """The value with its paths made absolute, and what is wrong with the files behind them."""
+    if isinstance(value, tuple) and any(isinstance(item, Source) for item in value):
+        return _resolve_sources(key, value, written, check_files)
     if not isinstance(value, str | tuple):
         return value, []
     items = value if isinstance(value, tuple) else (value,)
@@ -129,6 +132,26 @@ def _resolve_paths(key: str, value: object, written: Written, check_files: bool)
         if check_files and isinstance(item, str) and (problem := problem_with_file(key, item, str(path))):
             problems.append(problem.at(node.place))
     return (tuple(resolved) if isinstance(value, tuple) else resolved[0]), problems
+
+
+def _resolve_sources(
+    key: str, sources: tuple[Source, ...], written: Written, check_files: bool
+) -> tuple[object, list[Problem]]:
+    nodes = written.node.items if isinstance(written.node, WrittenList) else (written.node,)
+    resolved: list[Source] = []
+    problems: list[Problem] = []
+    for source, node in zip(sources, nodes, strict=True):
+        path = resolve(key, source.path, written.base)
+        resolved.append(source.model_copy(update={"path": path}))
+        if check_files and (problem := problem_with_file(key, source.path, path)):
+            problems.append(problem.at(_place_of_path(node)))
+    return tuple(resolved), problems
+
+
+def _place_of_path(node: Node) -> Place:
+    """Where the path of a source stands: a text alone is the path."""
+    entries = node.entries if isinstance(node, Mapping) else ()
+    return next((entry.value.place for entry in entries if entry.key == "path"), node.place)
 
 
 def _build(values: _Values) -> Config:

@@ -17,13 +17,7 @@ LONGEST_FOUND = 60
 # Key -> the values that are available now.
 AVAILABLE_NOW: dict[str, tuple[object, ...]] = {
     "model.compile": (False,),
-    "data.dataset_split": ("train",),
-    "data.packing": (False,),
     "data.num_workers": (0,),
-    "data.sources": ((),),
-    "data.train_on_reasoning": (True,),
-    "data.train_on_template_text": (False,),
-    "data.last_turn_only": (False,),
     "train.gradient_checkpointing": ("none",),
     "train.freeze_non_attention": (False,),
     "train.stochastic_rounding": (False,),
@@ -35,11 +29,6 @@ AVAILABLE_NOW: dict[str, tuple[object, ...]] = {
     "memory.offload_activations": (False,),
     "parallel.fsdp": (False,),
     "logging.trackers": ((),),
-}
-
-# Key -> the type of value that is not available yet, and what is.
-UNAVAILABLE_TYPES: dict[str, tuple[type, str]] = {
-    "data.eval_split": (str, "null or a share of the rows such as 0.1"),
 }
 
 
@@ -57,8 +46,6 @@ def not_available(key: str, found: str | None = None) -> Problem:
 
 def allowed_now(key: str) -> str | None:
     """What a key takes now, where that is less than its type allows."""
-    if key in UNAVAILABLE_TYPES:
-        return UNAVAILABLE_TYPES[key][1]
     return " or ".join(yaml_text(value) for value in AVAILABLE_NOW.get(key, ())) or None
 
 
@@ -67,10 +54,6 @@ def find_not_available(config: Config) -> Iterator[Problem]:
     for key, neutral in AVAILABLE_NOW.items():
         value = value_of(config, key)
         if value not in neutral:
-            yield not_available(key, yaml_text(value))
-    for key, (kind, _) in UNAVAILABLE_TYPES.items():
-        value = value_of(config, key)
-        if isinstance(value, kind):
             yield not_available(key, yaml_text(value))
 
 

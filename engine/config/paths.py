@@ -11,19 +11,18 @@ import re
 from pathlib import Path
 
 from engine.config.errors import Problem
+from engine.datasets_named import KINDS_OF_DATA, has_data_suffix, is_hub_name
 
-DATA_FILE_KEYS = ("data.dataset", "data.eval_dataset")
+DATA_FILE_KEYS = ("data.dataset", "data.eval_dataset", "data.sources")
 AUTO_RESUME = "auto"
 
-_DATA_SUFFIX = ".jsonl"
 _HUB_NAME = re.compile(r"[\w.-]+(/[\w.-]+)?")
-_ALLOWED_DATA = "local .jsonl files"
 
 
 def resolve(key: str, written: str, base: Path) -> str:
     """The text of a key with its path made absolute from the folder `base`; a text that is no path stays as it is."""
     if key in DATA_FILE_KEYS:
-        return _absolute(written, base)
+        return written if is_hub_name(written, base) else _absolute(written, base)
     if key == "train.resume_from":
         return written if written == AUTO_RESUME else _absolute(written, base)
     if key == "model.name_or_path":
@@ -43,7 +42,7 @@ def problem_with_file(key: str, written: str, resolved: str) -> Problem | None:
 
 def _find_problem(key: str, written: str, resolved: str) -> Problem | None:
     if key in DATA_FILE_KEYS:
-        return _problem_with_data(key, written, Path(resolved))
+        return _problem_with_data(key, written, Path(resolved)) if Path(resolved).is_absolute() else None
     if key == "train.resume_from" and resolved != AUTO_RESUME:
         return _problem_with_checkpoint(key, written, Path(resolved))
     if key == "model.name_or_path":
@@ -74,20 +73,13 @@ def _is_local_model(written: str, base: Path) -> bool:
 
 
 def _problem_with_data(key: str, written: str, path: Path) -> Problem | None:
-    if path.is_dir():
-        reason = f"{path} is a folder, and folders of data are not available yet"
-        return Problem(key, reason, found=written, allowed=_ALLOWED_DATA, advice="name the .jsonl files inside it")
     if not path.exists():
-        reason = f"no such file: {path}"
-        advice = None
-        if path.suffix != _DATA_SUFFIX and _HUB_NAME.fullmatch(written):
-            reason = f"{reason} (names of hub datasets are not available yet)"
-            advice = "download the dataset and write its chats to a .jsonl file"
-        return Problem(key, reason, found=written, allowed=_ALLOWED_DATA, advice=advice)
-    if path.suffix != _DATA_SUFFIX:
-        kind = f"{path.suffix} files" if path.suffix else "files without a suffix"
-        reason = f"{kind} are not available yet: {path}"
-        return Problem(key, reason, found=written, allowed=_ALLOWED_DATA, advice="convert it to one JSON object a line")
+        what = "file" if has_data_suffix(written) else "file or folder"
+        return Problem(key, f"no such {what}: {path}", found=written, allowed=KINDS_OF_DATA)
+    if path.is_file() and not has_data_suffix(path.name):
+        kind = f"files of the kind {path.suffix} are" if path.suffix else "a file without a suffix is"
+        reason = f"{kind} not read as data: {path}"
+        return Problem(key, reason, found=written, allowed=KINDS_OF_DATA, advice="convert it to .jsonl")
     if not os.access(path, os.R_OK):
         return Problem(key, f"no permission to read {path}", found=written, advice="change the file's permissions")
     return None

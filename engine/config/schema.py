@@ -11,6 +11,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 LARGEST_SEED = 2**32 - 1
+LARGEST_WEIGHT = 1000
+DEFAULT_SPLIT = "train"
 DEFAULT_WARMUP_RATIO = 0.03
 DEFAULT_BETAS: dict[str, tuple[float, float]] = {
     "adamw": (0.9, 0.95),
@@ -33,7 +35,6 @@ def _infinity_as_none(value: object) -> object:
 
 
 INFINITY_IS_NONE = BeforeValidator(_infinity_as_none)
-Anything = Annotated[tuple[Any, ...], BeforeValidator(_as_tuple)]
 Betas = Annotated[
     tuple[Annotated[float, Field(ge=0, lt=1)], Annotated[float, Field(ge=0, lt=1)]], BeforeValidator(_as_tuple)
 ]
@@ -70,13 +71,29 @@ class Model(Section):
     )
 
 
+class Source(Section):
+    """One of several data sets to train on."""
+
+    path: Text = Field(
+        description="A file, a folder of files (relative to the config file), or a hub name: owner/name."
+    )
+    split: Text = Field(default=DEFAULT_SPLIT, description="Name of the split, of a folder or a hub name.")
+    weight: Annotated[float, Field(gt=0, le=LARGEST_WEIGHT)] = Field(
+        default=1.0, description="How often an epoch draws its rows: 1 is each once, 2 each twice, 0.5 half of them."
+    )
+
+
 class Data(Section):
     """What is trained on and how a chat becomes tokens."""
 
     dataset: Texts = Field(
-        default=(), description="One JSONL file of chats or a list of them (relative to the config file)."
+        default=(),
+        description="One data set or a list of them: a JSONL, JSON or parquet file, a folder of such files (relative to"
+        " the config file), or a hub name: owner/name, owner/name:subset.",
     )
-    dataset_split: Text = Field(default="train", description="Name of the split to train on.")
+    dataset_split: Text = Field(
+        default=DEFAULT_SPLIT, description="Name of the split to train on, for a folder or a hub name."
+    )
     messages_field: Text = Field(default="messages", description="The field of a row that holds its list of messages.")
     max_seq_length: Annotated[int, Field(ge=2)] = Field(
         default=2048, description="Longest sample in tokens; what lies behind is cut off."
@@ -86,10 +103,13 @@ class Data(Section):
         default=0, description="Processes that prepare batches beside the training one; 0 is none."
     )
     eval_dataset: Texts | None = Field(
-        default=None, description="JSONL files to evaluate on (relative to the config file)."
+        default=None,
+        description="Data sets to evaluate on, named as in dataset; of a folder or a hub name it takes the split"
+        " validation, or else test, or else all.",
     )
     eval_split: Share | Text | None = Field(
-        default=None, description="A share of the training rows to hold out for evaluation, or the name of a split."
+        default=None,
+        description="A share of the training rows to hold out for evaluation, or the name of a split of the same data.",
     )
     eval_samples: PositiveInt | None = Field(
         default=None, description="Evaluate on this many samples at most; null is all."
@@ -101,7 +121,9 @@ class Data(Section):
     on_bad_row: Literal["stop", "skip"] = Field(
         default="stop", description="What to do with a row that cannot be read or is not a chat."
     )
-    sources: Anything = Field(default=(), description="Several datasets with their own settings and weights.")
+    sources: Annotated[tuple[Source, ...], BeforeValidator(_as_tuple)] = Field(
+        default=(), description="Several data sets with splits and weights of their own, in place of dataset."
+    )
     train_on_reasoning: bool = Field(default=True, description="Put loss on the reasoning part of an answer.")
     train_on_template_text: bool = Field(
         default=False, description="Put loss on text which the chat template itself adds to an answer."

@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 
 from engine.config.errors import Note, Problem
 from engine.config.hints import Hint, hint_for
-from engine.config.kinds import Kind
+from engine.config.kinds import Kind, kind_of
 from engine.config.nearest import nearest_word
-from engine.config.nodes import WORDS_MEANT_AS_NULL, Node, Scalar, Sequence, is_null, meaning_of
+from engine.config.nodes import WORDS_MEANT_AS_NULL, Entry, Mapping, Node, Scalar, Sequence, is_null, meaning_of
+from engine.config.schema import Section
 
 LONGEST_FOUND = 60
 _WITHOUT_A_VALUE = "write a value, or delete the line to take the default"
@@ -32,8 +33,8 @@ class Reading:
             return word
         if is_null(node) or self._is_null_in_other_words(kind, node):
             return self._null(kind, node)
-        if kind.anything:
-            return _plain(node) if isinstance(node, Sequence) else (_plain(node),)
+        if kind.item and kind.item.section:
+            return self._entries(kind, kind.item.section, node)
         if kind.item:
             return self._list(kind, node)
         if not isinstance(node, Scalar):
@@ -84,7 +85,7 @@ class Reading:
     def _null(self, kind: Kind, node: Node) -> object:
         if kind.nullable:
             return None
-        if kind.anything or (kind.item and kind.length is None):
+        if kind.item and kind.length is None:
             return ()
         assert isinstance(node, Scalar)
         found = "the value is missing" if not node.text else f"{node.text} is no value here"
@@ -141,6 +142,54 @@ class Reading:
             raise self._refusal(kind, node, "this item is not a single value")
         return self._scalar(kind.item, node)
 
+    def _entries(self, kind: Kind, section: type[Section], node: Node) -> tuple[Section, ...]:
+        """The mappings of a list. All that is wrong with any of them is said at once."""
+        entries: list[Section] = []
+        problems: list[Problem] = []
+        for item in node.items if isinstance(node, Sequence) else (node,):
+            try:
+                entries.append(self._entry(kind, section, item))
+            except RefusedValueError as refusal:
+                problems += refusal.problems
+        if problems:
+            raise RefusedValueError(*problems)
+        return tuple(entries)
+
+    def _entry(self, kind: Kind, section: type[Section], node: Node) -> Section:
+        """One mapping; a text alone is the value of its first key."""
+        first = next(iter(section.model_fields))
+        if isinstance(node, Scalar) and not is_null(node):
+            node = Mapping((Entry(first, node.place, node),), node.place)
+        if not isinstance(node, Mapping):
+            raise self._refusal(kind, node, "this item is neither a mapping nor a text")
+        values: dict[str, object] = {}
+        problems: list[Problem] = []
+        for entry in node.entries:
+            if entry.key not in section.model_fields:
+                problems.append(self._unknown(section, entry))
+                continue
+            reading = Reading(f"{self.key}.{entry.key}")
+            try:
+                values[entry.key] = reading.read(kind_of(section.model_fields[entry.key]), entry.value)
+            except RefusedValueError as refusal:
+                problems += refusal.problems
+            self.notes += reading.notes
+        if not problems and first not in values:
+            problems.append(Problem(f"{self.key}.{first}", "this key is required", place=node.place))
+        if problems:
+            raise RefusedValueError(*problems)
+        return section(**values)
+
+    def _unknown(self, section: type[Section], entry: Entry) -> Problem:
+        return Problem(
+            f"{self.key}.{entry.key}",
+            "unknown key",
+            found=entry.key,
+            allowed=", ".join(section.model_fields),
+            nearest=nearest_word(entry.key, section.model_fields),
+            place=entry.place,
+        )
+
     def _refusal(self, kind: Kind, node: Node, reason: str, hint: Hint | None = None) -> RefusedValueError:
         hint = hint or Hint()
         problem = Problem(
@@ -159,11 +208,11 @@ class Reading:
 
 
 class RefusedValueError(Exception):
-    """A value that its key does not take."""
+    """A value that its key does not take, and each reason why not."""
 
-    def __init__(self, problem: Problem) -> None:
-        super().__init__(str(problem))
-        self.problem = problem
+    def __init__(self, *problems: Problem) -> None:
+        super().__init__("\n".join(map(str, problems)))
+        self.problems = problems
 
 
 def _is_number(meaning: object) -> bool:
@@ -183,12 +232,3 @@ def _hint_for_text(text: str) -> Hint:
     if text.lstrip("+-").startswith("0") and text.lstrip("+-").isdigit():
         return Hint(advice=f"write it without the leading zero: {int(text)}")
     return Hint()
-
-
-def _plain(node: Node) -> object:
-    """The node as plain Python values, for keys that take any structure."""
-    if isinstance(node, Scalar):
-        return node.text if node.quoted else meaning_of(node.text)
-    if isinstance(node, Sequence):
-        return tuple(_plain(item) for item in node.items)
-    return {entry.key: _plain(entry.value) for entry in node.entries}

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+from pydantic import BaseModel
+
 _SMALLEST_PLAIN = 1e-3
 _LARGEST_PLAIN = 1e5
 
@@ -30,6 +32,8 @@ def yaml_text(value: object) -> str:
             return short_number(value)
         case tuple() | list():
             return f"[{', '.join(yaml_text(item) for item in value)}]"
+        case BaseModel():
+            return yaml_text(value.model_dump())
         case dict():
             return f"{{{', '.join(f'{key}: {yaml_text(item)}' for key, item in value.items())}}}"
         case _:

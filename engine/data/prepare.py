@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -12,22 +12,16 @@ from engine.data.audit.tokenizer_checks import tokenizer_flags
 from engine.data.cache import DataCache, cache_key
 from engine.data.errors import DataError
 from engine.data.examine import Examiner, RowOptions
-from engine.data.feeding.split import capped, held_out, share_of
+from engine.data.feeding.split import capped, held_out
 from engine.data.feeding.store import SampleStore
-from engine.data.sources.corpus import Corpus
-from engine.data.sources.rows import SourceSpec
+from engine.data.sources.corpus import Corpus, Span
+from engine.data.sources.specs import SourcesConfig, specs_of
 from engine.data.tokenized import FirstLook, Progress, Tokenized, Tokenizing
 
 
-class DataConfig(RowOptions, Protocol):
+class DataConfig(RowOptions, SourcesConfig, Protocol):
     """What is read of the config's `data` section."""
 
-    @property
-    def dataset(self) -> Sequence[str]: ...
-    @property
-    def eval_dataset(self) -> Sequence[str] | None: ...
-    @property
-    def eval_split(self) -> float | str | None: ...
     @property
     def eval_samples(self) -> int | None: ...
     @property
@@ -38,11 +32,15 @@ class DataConfig(RowOptions, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PreparedData:
-    """Samples in the order of their rows; `eval` is empty where no evaluation set was asked for."""
+    """Samples in the order of their rows; `eval` is empty where no evaluation set was asked for.
+
+    `spans` tells which rows of the training data come from which source, those held out among them.
+    """
 
     train: SampleStore
     eval: SampleStore
     report: Report
+    spans: tuple[Span, ...] = ()
 
 
 def prepare(
@@ -62,12 +60,12 @@ def prepare(
         DataError: a file or (under `on_bad_row: stop`) a row cannot be used, or nothing is left to train, or all of it
             is trained, questions as well.
     """
-    train_rows = Corpus([SourceSpec(path) for path in config.dataset])
-    eval_rows = Corpus([SourceSpec(path) for path in config.eval_dataset or ()], first_row=len(train_rows))
+    train_sources, eval_sources = specs_of(config)
+    train_rows = Corpus(train_sources)
+    eval_rows = Corpus(eval_sources, first_row=len(train_rows))
     if not train_rows:
-        raise DataError(
-            f"There is no row to train on in {', '.join(config.dataset) or 'data.dataset, which is empty'}."
-        )
+        named = ", ".join(source.path for source in train_sources)
+        raise DataError(f"There is no row to train on in {named or 'data.dataset, which is empty'}.")
     examiner = Examiner(tokenizer, config)
     work = Tokenizing(
         examiner,
@@ -87,14 +85,15 @@ def _prepared(config: DataConfig, tokenized: Tokenized, train_rows: Corpus, eval
     samples, report = tokenized.samples, tokenized.report
     border = int(samples.rows.searchsorted(eval_rows.first_row))
     train, evaluation = samples[:border], samples[border:]
-    if config.eval_dataset is not None:
+    has_own_eval_rows = config.eval_dataset is not None or isinstance(config.eval_split, str)
+    if has_own_eval_rows:
         evaluation = capped(evaluation, config.eval_samples, config.seed)
-    elif config.eval_split is not None and len(train):
-        train, evaluation = held_out(train, share_of(config.eval_split), config.eval_samples, config.seed)
+    elif isinstance(config.eval_split, float) and len(train):
+        train, evaluation = held_out(train, config.eval_split, config.eval_samples, config.seed)
     if not len(train):
         raise DataError(_nothing_left(report, held_out=len(evaluation)))
-    if config.eval_dataset is not None and not len(evaluation):
-        raise DataError(_nothing_to_evaluate(config.eval_dataset, len(eval_rows)))
+    if has_own_eval_rows and not len(evaluation):
+        raise DataError(_nothing_to_evaluate(config, eval_rows))
     for flag in report.flags:
         if flag.code == "ALL_TRAINED" and flag.severity is Severity.ERROR:
             raise DataError(f"{flag.message} ({flag.code}).")
@@ -105,12 +104,14 @@ def _prepared(config: DataConfig, tokenized: Tokenized, train_rows: Corpus, eval
         tokens=int(train.lengths.sum()),
         loss_tokens=int(train.loss_lengths.sum()),
     )
-    return PreparedData(train, evaluation, counts)
+    return PreparedData(train, evaluation, counts, tuple(train_rows.spans))
 
 
-def _nothing_to_evaluate(files: Sequence[str], rows: int) -> str:
-    found = f"none of the {rows} rows has an answer within data.max_seq_length" if rows else "there is no row"
-    return f"data.eval_dataset: {found} in {', '.join(files)}; give other files, or null to train without evaluation."
+def _nothing_to_evaluate(config: DataConfig, rows: Corpus) -> str:
+    key = "data.eval_split" if config.eval_dataset is None else "data.eval_dataset"
+    found = f"none of the {len(rows)} rows has an answer within data.max_seq_length" if rows else "there is no row"
+    files = ", ".join(span.spec.path for span in rows.spans)
+    return f"{key}: {found} in {files}; give other data, or null to train without evaluation."
 
 
 def _nothing_left(report: Report, held_out: int) -> str:

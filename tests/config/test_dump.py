@@ -10,8 +10,8 @@ import yaml
 
 from engine.config import Config, dump_config, load_config
 from engine.config.kinds import Kind, kinds
-from engine.config.not_yet import AVAILABLE_NOW, UNAVAILABLE_TYPES
-from engine.config.schema import SECTIONS
+from engine.config.not_yet import AVAILABLE_NOW
+from engine.config.schema import SECTIONS, Source
 from tests.config.conftest import Load
 
 NASTY_TEXTS = (
@@ -33,6 +33,8 @@ def random_value(kind: Kind, rng: random.Random) -> object:
     if kind.number:
         top = kind.bounds.most or kind.bounds.below or 50.0
         return rng.choice([top / 2, top * rng.random() or top / 3, 1e-5, 3e-7, 0.1])
+    if kind.item and kind.item.section:
+        return tuple(random_source(rng) for _ in range(rng.randint(1, 3)))
     if kind.item and kind.length:
         return tuple(rng.random() for _ in range(kind.length))
     if kind.item:
@@ -40,17 +42,23 @@ def random_value(kind: Kind, rng: random.Random) -> object:
     return rng.choice(NASTY_TEXTS)
 
 
+def random_source(rng: random.Random) -> Source:
+    split, weight = rng.choice(NASTY_TEXTS), rng.choice([1.0, 0.5, 3.0])
+    return Source(path=f"/data/{rng.choice(NASTY_TEXTS)}", split=split, weight=weight)
+
+
 def random_config(rng: random.Random) -> Config:
     sections: dict[str, dict[str, object]] = {name: {} for name in SECTIONS}
     for key, kind in kinds().items():
         section, _, name = key.partition(".")
-        if key not in AVAILABLE_NOW and key not in UNAVAILABLE_TYPES and rng.random() < 0.7:
+        if key not in AVAILABLE_NOW and rng.random() < 0.7:
             sections[section][name] = random_value(kind, rng)
     sections["model"]["name_or_path"] = rng.choice(["org/model", "/models/a b", *("/" + text for text in NASTY_TEXTS)])
     sections["data"]["dataset"] = random_value(kinds()["data.dataset"], rng)
+    sections["data"].pop(rng.choice(["dataset", "sources"]) if sections["data"].get("sources") else "sources", None)
     sections["train"].pop(rng.choice(["warmup_ratio", "warmup_steps"]), None)
-    if sections["data"].get("eval_dataset") is None:
-        sections["data"]["eval_split"] = rng.choice([None, 0.1, 0.5, 1e-4])
+    splits = (None, 0.1, 0.5, 1e-4, "test", "no") if sections["data"].get("eval_dataset") is None else (None,)
+    sections["data"]["eval_split"] = rng.choice(splits)
     train = sections["train"]
     train["resume_from"] = rng.choice([None, "auto", "/runs/a"])
     train["output_dir"] = "runs/" + rng.choice(NASTY_TEXTS)

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from engine.config import Config, Data, Model, Train
 from engine.config.kinds import kinds
 from engine.config.nearest import KEYS_ELSEWHERE, nearest_key
-from engine.config.not_yet import AVAILABLE_NOW, UNAVAILABLE_TYPES, find_not_available, value_of
+from engine.config.not_yet import AVAILABLE_NOW, find_not_available, value_of
 from engine.config.schema import SECTIONS
 
 CONFIG = Config(model=Model(name_or_path="org/model"))
@@ -30,7 +30,7 @@ def test_the_defaults_ask_for_nothing_that_is_not_available() -> None:
 
 
 def test_the_tables_name_only_keys_that_exist() -> None:
-    assert set(AVAILABLE_NOW) | set(UNAVAILABLE_TYPES) | set(KEYS_ELSEWHERE.values()) <= set(kinds())
+    assert set(AVAILABLE_NOW) | set(KEYS_ELSEWHERE.values()) <= set(kinds())
 
 
 @pytest.mark.parametrize("key", list(kinds()))

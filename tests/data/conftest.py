@@ -13,6 +13,7 @@ from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, 
 from transformers import PreTrainedTokenizerFast
 
 from engine.data import PreparedData, prepare
+from engine.data.sources.rows import SourceSpec
 from tests.data import templates
 
 SPECIALS = [
@@ -61,6 +62,8 @@ class DataSection:
     """The keys of the config's `data` section that preparing reads."""
 
     dataset: Sequence[str] = ()
+    dataset_split: str = "train"
+    sources: Sequence[SourceSpec] = ()
     messages_field: str = "messages"
     max_seq_length: int = 2048
     eval_dataset: Sequence[str] | None = None

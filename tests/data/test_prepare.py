@@ -94,7 +94,7 @@ def test_files_to_evaluate_on(tmp_path: Path) -> None:
 
 def test_a_split_by_name_needs_files_that_have_one(tmp_path: Path) -> None:
     section = DataSection(dataset=[numbered(tmp_path, "rows.jsonl", 5)], eval_split="test")
-    with pytest.raises(DataError, match="names a split"):
+    with pytest.raises(DataError, match="is a single file and has no splits"):
         prepare(section, byte_tokenizer())
 
 

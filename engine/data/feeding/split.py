@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 
-from engine.data.errors import DataError
 from engine.data.feeding.store import SampleStore
 
 
@@ -23,20 +22,6 @@ def capped(samples: SampleStore, limit: int | None, seed: int) -> SampleStore:
     if limit is None or limit >= len(samples):
         return samples
     return samples.pick(sorted(_draw(len(samples), limit, f"{seed}:capped")))
-
-
-def share_of(eval_split: float | str) -> float:
-    """`data.eval_split` as a share.
-
-    Raises:
-        DataError: it names a split, which local files do not have.
-    """
-    if isinstance(eval_split, str):
-        raise DataError(
-            f"data.eval_split names a split ({eval_split!r}), but local files have none; "
-            "give a share between 0 and 1, or name files in data.eval_dataset."
-        )
-    return eval_split
 
 
 def _draw(count: int, wanted: int, key: str) -> set[int]:
