@@ -27,6 +27,10 @@ _PARTS = re.compile(rf" +|{_WORD}|.", re.DOTALL)
 _PARTS_ASCII = re.compile(rf" +|{_WORD_ASCII}|.", re.DOTALL)
 _RTL = "\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff"
 _RTL_RUN = re.compile(f"[{_RTL}](?:[{_RTL}\u0300-\u036f ]*[{_RTL}\u0300-\u036f])?")
+_CONTROLS = (
+    *("NUL", "SOH", "STX", "ETX", "EOT", "ENQ", "ACK", "BEL", "BS", "TAB", "LF", "VT", "FF", "CR", "SO", "SI"),
+    *("DLE", "DC1", "DC2", "DC3", "DC4", "NAK", "SYN", "ETB", "CAN", "EM", "SUB", "ESC", "FS", "GS", "RS", "US"),
+)
 _NOT_DRAWN = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp", "Zs"})
 _MARKS = frozenset({"Mn", "Mc", "Me"})
 _BLANK = frozenset((0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x180B, 0x180C, 0x180D, 0x180F, 0x2800, 0x3164, 0xFFA0))
@@ -89,16 +93,16 @@ def sign_of(character: str, ascii_only: bool = False) -> str | None:
     if character in "\n\t":
         return _white_space(character, ascii_only)
     if code < 32 or code == 127:
-        return f"^{chr(code ^ 64)}" if ascii_only else chr(0x2421 if code == 127 else 0x2400 + code)
+        return _named("DEL" if code == 127 else _CONTROLS[code], ascii_only)
     if code < 127:
         return None
     if ascii_only:
-        return f"<U+{code:04X}>"
+        return _named(f"U+{code:04X}", ascii_only)
     if _is_drawn(character):
         return None
     if unicodedata.category(character) in _MARKS and _is_plain_mark(character):
         return f"◌{character}"
-    return f"‹U+{code:04X}›"
+    return _named(f"U+{code:04X}", ascii_only)
 
 
 def is_harmless(sign: str) -> bool:
@@ -109,6 +113,15 @@ def is_harmless(sign: str) -> bool:
 def isolated(text: str) -> str:
     """The text with its right-to-left stretches kept from moving what stands beside them, in terminals that reorder."""
     return text if text.isascii() else _RTL_RUN.sub(rf"{_ISOLATE}\g<0>{_RELEASE}", text)
+
+
+def shown(text: str, ascii_only: bool = False) -> str:
+    """The whole text with its signs, as one harmless line."""
+    return isolated("".join(piece.text for piece in pieces(text, 0, len(text), ascii_only)))
+
+
+def _named(name: str, ascii_only: bool) -> str:
+    return f"<{name}>" if ascii_only else f"‹{name}›"
 
 
 def _white_space(character: str, ascii_only: bool) -> str:

@@ -106,7 +106,7 @@ class InspectScreen(InspectPanes, inherit_bindings=False):
         self.inspecting.take(message.news)
         ended = self.inspecting.ended
         if ended is not None and self.inspecting.hello is None and not self._above:
-            self.post_message(self.Refused("\n".join(ended.last_words) or ended.sentence, ended.exit_code or 1))
+            self.post_message(self.Refused(ended.reason, ended.exit_code or 1))
         self.show_now()
 
     def action_up(self) -> None:

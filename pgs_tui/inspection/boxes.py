@@ -33,10 +33,11 @@ def token_text(text: str, token: Token, ascii_only: bool = False) -> tuple[str, 
     if token.parts > 1:
         character = text[token.start : token.stop]
         octets = character.encode("utf-8", "replace")
+        found = list(pieces(character, 0, len(character), ascii_only))
+        hidden = any(piece.sign and not is_harmless(piece.text) for piece in found)
         if len(octets) == token.parts:
-            return f"<{octets[token.part - 1]:02X}>", False
-        shown = "".join(piece.text for piece in pieces(character, 0, len(character), ascii_only))
-        return f"{shown} {token.part}/{token.parts}", False
+            return f"<{octets[token.part - 1]:02X}>", hidden
+        return f"{''.join(piece.text for piece in found)} {token.part}/{token.parts}", hidden
     found = list(pieces(text, token.start, token.stop, ascii_only))
     space = ASCII_SPACE if ascii_only else SPACE
     shown = "".join(piece.text if piece.sign else piece.text.replace(" ", space) for piece in found)

@@ -41,6 +41,12 @@ class Ended:
     last_words: tuple[str, ...]
 
     @property
+    def reason(self) -> str:
+        """Why, as the process put it to people; a fault that it did not expect is told in one sentence."""
+        spoken = [place for place, words in enumerate(self.last_words) if words.startswith("pgs: ")]
+        return "\n".join(self.last_words[spoken[0] :]) if spoken else self.sentence
+
+    @property
     def sentence(self) -> str:
         """What happened, with the last that the process said."""
         words = f": {self.last_words[-1]}" if self.last_words else " without a word"

@@ -122,10 +122,14 @@ class Reader:
         return None if self.token is not None else max(self.cursor - CONTEXT, 0)
 
     @property
-    def share(self) -> float:
-        """How far through the text the last line in sight is."""
-        *_, last = self.rows()
-        return last.stop / max(len(self.sample.text), 1)
+    def share(self) -> float | None:
+        """How far down the view is, None where all of it is in sight."""
+        rows = list(self.rows())
+        at_end = self._layout.walk(self._top, len(rows)) == self._layout.walk(self._top, len(rows) - 1)
+        at_end = at_end and sum(lines_of(row) for row in rows) <= self._height
+        if at_end:
+            return None if self._top == self._layout.first else 1.0
+        return rows[-1].stop / max(len(self.sample.text), 1)
 
     def step(self, tokens: int) -> None:
         """Go so many tokens on, or back when negative; those that this view leaves out are jumped over."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from pgs_tui.format import percent, plain, whole
@@ -11,6 +12,8 @@ from pgs_tui.widgets.lines import Line, Role, fit, joined, line, line_width, wra
 from pgs_tui.widgets.panel import Panel
 from pgs_tui.widgets.severities import SIGNS
 
+_FOLDERS = re.compile(r"/?(?:[^/\s,:;]+/)+(?=[^/\s,:;]+, line )")
+"""The folders of a file in front of a line: there is no room for them here."""
 BAR_CELLS = 18
 SIDE_FROM = 76
 """Cells from which roles and lengths stand beside the findings."""
@@ -121,7 +124,7 @@ class AuditPanel(Panel):
                 (f"{sign} ", role),
                 (f"{whole(flag.count):>{broad}} ", "value"),
                 (flag.code, role),
-                (f"  {plain(flag.message)}", "dim"),
+                (f"  {plain(_FOLDERS.sub('', flag.message))}", "dim"),
             ),
         )
 
@@ -144,10 +147,13 @@ class AuditPanel(Panel):
         return lines
 
     def _lengths(self, state: AuditState, height: int) -> list[Line]:
-        """Rows by length; where there is no room for all, the longest."""
-        lengths = [one for one in state.lengths if one[1]][-(height - 1) :]
+        """Rows by length; where there is no room for all, the shortest ones together."""
+        lengths = [one for one in state.lengths if one[1]]
+        shorter, lengths = lengths[: 2 - height], lengths[2 - height :]
         if not lengths:
             return []
+        if shorter:
+            lengths = [(shorter[-1][0], sum(rows for _, rows in shorter)), *lengths]
         most = max(rows for _, rows in lengths)
         broad = max(len(whole(up_to)) for up_to, _ in lengths)
         return [

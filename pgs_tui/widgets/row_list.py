@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from pgs_tui.format import percent, plain, value, whole
 from pgs_tui.inspection.row_source import RowSource
 from pgs_tui.inspection.shapes import RowSummary
-from pgs_tui.visible import isolated
+from pgs_tui.visible import shown
 from pgs_tui.widgets.lines import Line, Role, fit, joined, line, width
 from pgs_tui.widgets.panel import Panel
 from pgs_tui.widgets.severities import SIGNS
 
 MARGIN = 2
 """Rows that stay in sight above and below the selected one."""
-PREVIEW_FROM = 14
+PREVIEW_FROM = 8
 """Cells that a preview needs to say anything."""
 
 
@@ -141,7 +141,7 @@ class RowList(Panel):
 
     def _about(self, row: RowSummary, chosen: bool) -> Line:
         """The worst of its flags, and how it begins."""
-        preview = isolated(plain(row.preview))
+        preview = shown(row.preview, self.glyphs == "ascii")
         if self._is_spike:
             return line((f"{plain(row.file.rpartition('/')[2])}:{row.line} ", "dim"), (preview, "dim"))
         return line((preview, "text" if chosen else "dim"))

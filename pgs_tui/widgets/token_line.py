@@ -59,11 +59,8 @@ class TokenLine(Drawn):
             return [line((" ", "text"), ("Enter", "key"), (" walks from token to token", "dim"))]
         what, why = self._what(reader), self._why(reader)
         if height < 2:
-            return [
-                line((" ", "text"), *first_fitting([joined([*what, why]), joined([*what[:3], why]), why], width - 1))
-            ]
-        forms = [joined(what[:count]) for count in range(len(what), 0, -1)]
-        return [line((" ", "text"), *first_fitting(forms, width - 2)), line((" ", "text"), *why)]
+            return [_fullest([*why[:2], *what[:2], *why[2:], *what[2:]], width)]
+        return [_fullest(what, width), _fullest(why, width)]
 
     def _what(self, reader: Reader) -> list[Line]:
         token = reader.token
@@ -85,19 +82,19 @@ class TokenLine(Drawn):
             line(("bytes ", "dim"), (_short(octets), "text")) if octets else (),
         ]
 
-    def _why(self, reader: Reader) -> Line:
+    def _why(self, reader: Reader) -> list[Line]:
         facts, stretch = self._known(reader), self._stretch(reader)
         if facts is not None:
             loss, why, turn, role = facts.loss, facts.why, facts.turn, facts.role
         elif stretch is not None:
             loss, why, turn, role = reader.is_lit(reader.cursor), stretch.why, stretch.turn, stretch.role
         else:
-            return ()
+            return []
         trained = line(("┃ trained", "good")) if loss else line(("no loss", "text"))
         whose = f"turn {turn} {role or ''}".strip() if turn is not None else plain(role or "no turn")
         field = plain(facts.source) if facts is not None and facts.source not in ("", "content") else ""
         reason = line((WHY.get(why, plain(why.replace("_", " "))), "text"))
-        return joined([trained, reason, line((whose, "dim")), line((field, "dim"))])
+        return [trained, reason, line((whose, "dim")), line((field, "dim"))]
 
     def _known(self, reader: Reader) -> TokenFacts | None:
         token, facts = reader.token, self._facts
@@ -106,6 +103,12 @@ class TokenLine(Drawn):
     def _stretch(self, reader: Reader) -> Stretch | None:
         position = reader.token.start if reader.token is not None else reader.cursor
         return reader.stretch_at(position)
+
+
+def _fullest(parts: Sequence[Line], width: int) -> Line:
+    """As many of the parts as fit, the last ones left out first."""
+    forms = [joined(parts[:count]) for count in range(len(parts), 0, -1)]
+    return line((" ", "text"), *first_fitting(forms, width - 2))
 
 
 def _short(octets: str, most: int = 16) -> str:

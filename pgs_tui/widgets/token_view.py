@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from pgs_tui.format import percent, plain, value, whole
+from pgs_tui.format import percent, plain, whole
 from pgs_tui.inspection.blocks import Title
 from pgs_tui.inspection.reader import Reader
-from pgs_tui.inspection.shapes import Flag, RowSummary
+from pgs_tui.inspection.shapes import Flag
 from pgs_tui.widgets.lines import Line, fit, joined, line, line_width, wrapped
 from pgs_tui.widgets.panel import Panel
 from pgs_tui.widgets.severities import SIGNS
@@ -16,6 +16,8 @@ from pgs_tui.widgets.token_styles import Styler
 GUTTER = 2
 VIEWS = {"turns": "", "raw": "as the model gets it", "trained": "only what is trained"}
 MOST_FLAG_LINES = 3
+SHORT_VALUE = 64
+"""Cells below which the counts of tokens are shown without words."""
 
 
 class TokenView(Panel):
@@ -51,8 +53,8 @@ class TokenView(Panel):
         if tokens is None:
             return line((f"{whole(len(self.reader.sample.text))} characters", "dim"))
         share = percent(tokens.loss_tokens / tokens.num_tokens if tokens.num_tokens else 0.0)
-        if self.size.width < 44:
-            return line((f"{whole(tokens.loss_tokens)}/{whole(tokens.num_tokens)}", "value"))
+        if self.size.width < SHORT_VALUE:
+            return line((f"{whole(tokens.loss_tokens)}/{whole(tokens.num_tokens)}", "value"), (" trained", "text"))
         return line(
             (f"{whole(tokens.num_tokens)} tokens · ", "text"),
             (f"{whole(tokens.loss_tokens)} trained", "value"),
@@ -64,7 +66,8 @@ class TokenView(Panel):
         if reader is None or not reader.sample.text:
             return ()
         view = line((VIEWS[reader.view], "accent"))
-        where = line((f"{percent(reader.share)} down", "dim"))
+        share = reader.share
+        where = line((f"{percent(share)} down", "dim")) if share is not None else ()
         if reader.losses:
             return [joined([line(("loss ", "dim"), *_heat_legend()), view, where]), joined([view, where]), where]
         cut = reader.tokens.kept_stop if reader.tokens else None
@@ -116,11 +119,6 @@ class TokenView(Panel):
 def short_path(path: str) -> str:
     """The last two parts of a path."""
     return "/".join(path.rsplit("/", 2)[-2:])
-
-
-def spike_title(summary: RowSummary) -> str:
-    """What is said of a row of a spike."""
-    return f"mean loss {value(summary.mean_loss)}"
 
 
 def _flag(flag: Flag, width: int) -> list[Line]:
