@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from engine.data.audit.flags import RowFlag, Severity, turn_flag
-from engine.data.audit.hidden import code_point, hidden_characters
+from engine.data.audit.hidden import hidden_characters, told
 from engine.data.audit.tool_checks import tool_flags
 from engine.data.conversation import Conversation
 from engine.data.rendering.think import THINK_CLOSE, THINK_OPEN
-
-_SHOWN_CHARACTERS = 5
 
 
 def conversation_flags(conversation: Conversation) -> Iterator[RowFlag]:
@@ -32,10 +30,7 @@ def conversation_flags(conversation: Conversation) -> Iterator[RowFlag]:
 def _hidden_characters(conversation: Conversation, number: int) -> Iterator[RowFlag]:
     found = hidden_characters(conversation.turns[number].texts.values())
     if found:
-        names = ", ".join(code_point(character) for character in list(found)[:_SHOWN_CHARACTERS])
-        more = ", ..." if len(found) > _SHOWN_CHARACTERS else ""
-        message = f"{found.total()} characters that cannot be seen but are trained on like any other ({names}{more})"
-        yield turn_flag(conversation, "HIDDEN_CHARACTERS", Severity.INFO, message, number, found.total())
+        yield turn_flag(conversation, "HIDDEN_CHARACTERS", Severity.INFO, told(found), number, found.total())
 
 
 def _missing_answer(conversation: Conversation) -> Iterator[RowFlag]:

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
+_SHOWN = 5
 _JOINERS = "\u200c\u200d"  # part of ordinary writing between letters of many scripts, and inside emoji
 _HIDDEN = re.compile(
     "["
@@ -25,6 +26,13 @@ def hidden_characters(texts: Iterable[str]) -> Counter[str]:
     return Counter(
         character for text in texts if not text.isascii() or not text.isprintable() for character in _found(text)
     )
+
+
+def told(found: Counter[str]) -> str:
+    """What was found, in words."""
+    names = ", ".join(code_point(character) for character in list(found)[:_SHOWN])
+    more = ", ..." if len(found) > _SHOWN else ""
+    return f"{found.total()} characters that cannot be seen but are trained on like any other ({names}{more})"
 
 
 def _found(text: str) -> list[str]:

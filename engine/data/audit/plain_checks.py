@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator
 
 import numpy as np
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 
 from engine.data.audit.flags import RowFlag, Severity
 from engine.data.audit.given_answers import GivenAnswers
+from engine.data.audit.hidden import hidden_characters, told
 from engine.data.conversation import Document, TokenRow
 from engine.data.rendering.reasons import Why
 from engine.data.rendering.rendered import Rendered
@@ -29,6 +31,25 @@ def document_flags(document: Document, rendered: Rendered) -> Iterator[RowFlag]:
             reason = "give chats as 'messages', not as text that a template has made of them"
         message = f"{rendered.special_texts[0]!r} in plain text is not read as the token of that name; {reason}"
         yield _flag(document, "SPECIAL_TEXT_IN_DATA", message)
+    hidden = hidden_characters(part.text for part in document.parts)
+    if hidden:
+        yield _flag(document, "HIDDEN_CHARACTERS", told(hidden), Severity.INFO, hidden.total())
+    yield from _token_across_the_border(document, rendered)
+
+
+def _token_across_the_border(document: Document, rendered: Rendered) -> Iterator[RowFlag]:
+    """A token that is prompt and completion at once, as a space at the end of a prompt makes it."""
+    borders = [segment.stop for segment in rendered.segments if segment.why is Why.PROMPT]
+    bounds = [*rendered.starts, len(rendered.text)]
+    for border in borders:
+        behind = bisect_left(bounds, border)
+        if bounds[behind] != border and border < rendered.segments[-1].start:
+            text = str.__getitem__(rendered.text, slice(bounds[behind - 1], bounds[behind]))
+            message = (
+                f"the token {text!r} begins in the prompt and ends in the completion, so it is not trained; put white "
+                "space in front of the completion and not behind the prompt"
+            )
+            yield _flag(document, "TOKEN_ACROSS_BORDER", message)
 
 
 def token_row_flags(row: TokenRow, rendered: Rendered, facts: TemplateFacts | None) -> Iterator[RowFlag]:
@@ -74,5 +95,7 @@ def _stretch_around(tokens: NDArray[np.bool_], number: int) -> tuple[int, int]:
     return start, number + int(behind[0]) if behind.size else len(tokens)
 
 
-def _flag(example: Document | TokenRow, code: str, message: str) -> RowFlag:
-    return RowFlag(code, Severity.WARNING, example.row, example.file, example.line, message)
+def _flag(
+    example: Document | TokenRow, code: str, message: str, severity: Severity = Severity.WARNING, count: int = 1
+) -> RowFlag:
+    return RowFlag(code, severity, example.row, example.file, example.line, message, count=count)

@@ -1,4 +1,4 @@
-"""Single rows through `parse_row`."""
+"""Single rows through `parse_row`, and on to text and tokens."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from typing import Any
 from engine.data.conversation import Conversation, Example, Turn
 from engine.data.errors import BadRow, BadRowError
 from engine.data.formats import parse_row
+from engine.data.rendering.rendered import Rendered
+from engine.data.rendering.renderer import Renderer
 from engine.data.sources.rows import RawRow
+from tests.data.conftest import byte_tokenizer
 
 
 def parsed(row: dict[str, Any], is_columnar: bool = False, messages_field: str = "messages") -> Example:
@@ -45,3 +48,16 @@ def call(arguments: Any, name: str = "get_rain", **more: Any) -> dict[str, Any]:
 def asked(*messages: dict[str, Any]) -> dict[str, Any]:
     """A row in which a question stands in front of the messages."""
     return {"messages": [{"role": "user", "content": "Rain in Oslo?"}, *messages]}
+
+
+def rendered(row: dict[str, Any], tokenizer: Any = None) -> Rendered:
+    """The row as text and tokens; BYTE without a chat template where no tokenizer is given."""
+    (one,) = Renderer(tokenizer or byte_tokenizer(template=None)).render([parsed(row)])
+    assert isinstance(one, Rendered)
+    return one
+
+
+def ids(text: str) -> list[int]:
+    """The ids of BYTE, special tokens included."""
+    encoded: list[int] = byte_tokenizer()(text)["input_ids"]
+    return encoded

@@ -116,7 +116,7 @@ ROWS = st.recursive(
 
 
 @given(row=st.dictionaries(st.one_of(KNOWN_KEYS, st.text(max_size=4)), ROWS, max_size=4), is_columnar=st.booleans())
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_any_json_is_an_example_or_a_bad_row(row: Row, is_columnar: bool) -> None:
     try:
         example = parse_row(RawRow(7, "any.jsonl", 8, row, is_columnar))
