@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import random
 from dataclasses import replace
@@ -14,7 +13,7 @@ import torch
 from engine.checkpoint import CheckpointStore
 from engine.checkpoint.trainer_state import load_progress, restore_optimizer_and_random_state
 from engine.config import Config, Loaded, check_schedule, check_updates
-from engine.data import EpochSampler, PreparedData, Report, Severity, prepare
+from engine.data import PreparedData, Report, Severity, prepare
 from engine.errors import UserError
 from engine.events import Alert, Audit, AuditFlag, ModelInfo, Resume, Start
 from engine.health import TrainingHealth
@@ -25,7 +24,8 @@ from engine.model.load import check_vocabulary, load_model, pick_device, weights
 from engine.model.tokenizer import load_tokenizer
 from engine.monitor import visible_card_names
 from engine.optim.build import build_optimizer
-from engine.optim.schedules import FLOAT_NOISE_DIGITS, warmup_steps
+from engine.optim.schedules import warmup_steps
+from engine.packing import keep_packs_apart, make_sampler
 from engine.rundir import read_run_info, write_run_info
 from engine.saver import Saver
 from engine.session.open import Opened
@@ -59,22 +59,23 @@ def assemble(loaded: Loaded, session: Session, opened: Opened, command: str) -> 
     tokenizer = load_tokenizer(folder, config.model)
     data = _prepare_data(config, session, tokenizer)
     train = config.train
-    sampler = EpochSampler(
-        len(data.train), train.per_device_batch_size * train.gradient_accumulation_steps, config.data.seed
-    )
-    total_steps = train.max_steps or _steps_of(train.epochs, sampler)
+    sampler = make_sampler(config, data, packs=config.data.packing)
+    total_steps = train.max_steps or sampler.steps_in(train.epochs)
     _check_with_all_known(config, session, device, total_steps)
     session.phase("loading model")
     _seed(train.seed)
     model = _load_weights(config, folder, device, opened.checkpoint)
     check_vocabulary(model, tokenizer)
+    head = loss_head(model, config.memory.chunked_loss, config.memory.loss_chunk_tokens)
+    sampler, isolation = keep_packs_apart(model, sampler, config, data, session)
+    total_steps = train.max_steps or sampler.steps_in(train.epochs)  # more of them where packing had to be left
     optimizer = _optimizer(model, config)
     store = CheckpointStore(session.run, train.keep_checkpoints)
     trainer = Trainer(
         config=config,
         session=session,
         device=device,
-        head=loss_head(model, config.memory.chunked_loss, config.memory.loss_chunk_tokens),
+        head=replace(head, isolation=isolation),
         data=data,
         sampler=sampler,
         optimizer=optimizer,
@@ -170,11 +171,6 @@ def _load_weights(config: Config, folder: Path, device: torch.device, checkpoint
     if checkpoint is None:
         return load_model(folder, config.model, device)
     return load_model(checkpoint, config.model.model_copy(update={"init": "pretrained"}), device)
-
-
-def _steps_of(epochs: float, sampler: EpochSampler) -> int:
-    """Steps that so many passes over the data take; a part of a step is a whole one."""
-    return max(1, math.ceil(round(epochs * sampler.steps_per_epoch, FLOAT_NOISE_DIGITS)))
 
 
 def _check_with_all_known(config: Config, session: Session, device: torch.device, total_steps: int) -> None:

@@ -13,8 +13,8 @@ from torch import Tensor
 
 from engine.commands import CommandDesk
 from engine.config import Config
-from engine.data import EpochSampler, PreparedData
-from engine.data.feeding.batches import Batch, collate
+from engine.data import EpochSampler, PreparedData, Sample
+from engine.data.feeding.batches import Batch, collate, collate_packs
 from engine.errors import UserError
 from engine.evaluate import evaluate
 from engine.events import End, Eval, Step
@@ -126,14 +126,20 @@ class Trainer:
 
     def next_batches(self) -> tuple[list[Batch], float]:
         """The micro-batches of the next step, and how many epochs will be done after it."""
-        indices, epoch = self.sampler.next_batch()
+        packs, epoch = self.sampler.next_batch()
         size = self.config.train.per_device_batch_size
-        samples = [self.data.train[index] for index in indices]
-        batches = [collate(samples[begin : begin + size], self.pad_id) for begin in range(0, len(samples), size)]
+        lines = [[self.data.train[index] for index in pack] for pack in packs]
+        batches = [self.batch_of(lines[begin : begin + size]) for begin in range(0, len(lines), size)]
         where = self.session.where
         where.step, where.rows = self.progress.step + 1, _rows(batches)
-        where.longest_row = max(len(sample) for sample in samples)
+        where.longest_row = max(sum(map(len, line)) for line in lines)
         return batches, epoch
+
+    def batch_of(self, lines: Sequence[Sequence[Sample]]) -> Batch:
+        """A batch of packs, or without packing of the one sample in each line."""
+        if self.sampler.pack_length is not None:
+            return collate_packs(lines, self.pad_id)
+        return collate([sample for line in lines for sample in line], self.pad_id)
 
     def forward_and_backward(self, batches: Sequence[Batch]) -> float | None:
         """Leave the gradients of the mean loss over all loss tokens of the step; None when there is no such token.
@@ -146,7 +152,7 @@ class Trainer:
             return None
         summed = torch.zeros((), dtype=torch.float64, device=self.device)
         for batch in batches:
-            loss = self.head.summed_loss(batch.input_ids, batch.labels)
+            loss = self.head.summed_loss(batch.input_ids, batch.labels, batch.packs)
             self.clock.lap("forward")
             (loss / loss_tokens).backward()  # type: ignore[no-untyped-call]
             self.clock.lap("backward")

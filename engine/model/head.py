@@ -10,8 +10,11 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
 
+from engine.data.feeding.batches import Packs
 from engine.errors import UserError
 from engine.loss import chunked_cross_entropy, token_losses
+from engine.model.decoder import decoder_of
+from engine.model.packed.isolation import Isolation
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -24,12 +27,14 @@ class LossHead:
     """Sums the cross-entropy of a batch, in chunks of tokens or, with `chunk_tokens` None, from the full logits.
 
     No attention mask is passed: batches are padded on the right, and under causal attention no token looks there.
+    Packed batches need an `isolation`, which keeps their documents apart.
     """
 
     model: PreTrainedModel
     chunk_tokens: int | None
     softcap: float | None
     scale: float
+    isolation: Isolation | None = None
 
     @property
     def device(self) -> torch.device:
@@ -37,28 +42,31 @@ class LossHead:
         device: torch.device = self.model.get_input_embeddings().weight.device
         return device
 
-    def summed_loss(self, input_ids: Tensor, labels: Tensor) -> Tensor:
+    def summed_loss(self, input_ids: Tensor, labels: Tensor, packs: Packs | None = None) -> Tensor:
         """The cross-entropy summed over the loss tokens, a float32 scalar. input_ids, labels: [B, S], anywhere."""
         input_ids, labels = self._on_device(input_ids, labels)
         if self.chunk_tokens is None:
-            return F.cross_entropy(self._full_logits(input_ids), _shifted(labels), reduction="sum")
-        return self._chunked(chunked_cross_entropy, input_ids, labels)
+            return F.cross_entropy(self._full_logits(input_ids, packs), _shifted(labels), reduction="sum")
+        return self._chunked(chunked_cross_entropy, input_ids, labels, packs)
 
     @torch.no_grad()
-    def token_losses(self, input_ids: Tensor, labels: Tensor) -> Tensor:
+    def token_losses(self, input_ids: Tensor, labels: Tensor, packs: Packs | None = None) -> Tensor:
         """The cross-entropy of each token [B, S], at the token's own index; 0 where it has no loss."""
         input_ids, labels = self._on_device(input_ids, labels)
         if self.chunk_tokens is None:
-            losses = F.cross_entropy(self._full_logits(input_ids), _shifted(labels), reduction="none")
+            losses = F.cross_entropy(self._full_logits(input_ids, packs), _shifted(labels), reduction="none")
         else:
-            losses = self._chunked(token_losses, input_ids, labels)
+            losses = self._chunked(token_losses, input_ids, labels, packs)
         per_row = losses.view(labels.shape[0], labels.shape[1] - 1)
         return F.pad(per_row, (1, 0))
 
-    def _chunked(self, function: Callable[..., Tensor], input_ids: Tensor, labels: Tensor) -> Tensor:
+    def _chunked(
+        self, function: Callable[..., Tensor], input_ids: Tensor, labels: Tensor, packs: Packs | None
+    ) -> Tensor:
         assert self.chunk_tokens is not None
         head: Any = self.model.get_output_embeddings()
-        hidden = _decoder(self.model)(input_ids=input_ids, use_cache=False).last_hidden_state  # [B, S, H]
+        decoder = decoder_of(self.model)
+        hidden = decoder(input_ids=input_ids, use_cache=False, **self._told(packs)).last_hidden_state  # [B, S, H]
         return function(
             hidden[:, :-1].flatten(0, 1),
             head.weight,
@@ -73,9 +81,16 @@ class LossHead:
         """Without waiting for the device: what it still has to do for earlier tokens need not end first."""
         return (tensor.to(self.device, non_blocking=True) for tensor in tensors)
 
-    def _full_logits(self, input_ids: Tensor) -> Tensor:
-        logits: Tensor = self.model(input_ids=input_ids, use_cache=False).logits  # [B, S, V]
+    def _full_logits(self, input_ids: Tensor, packs: Packs | None) -> Tensor:
+        logits: Tensor = self.model(input_ids=input_ids, use_cache=False, **self._told(packs)).logits  # [B, S, V]
         return logits[:, :-1].flatten(0, 1).float()
+
+    def _told(self, packs: Packs | None) -> dict[str, Any]:
+        """What the model has to know of the documents in its lines."""
+        if self.isolation is None:
+            assert packs is None, "documents in one line would see each other"
+            return {}
+        return self.isolation.enter(packs)
 
 
 def loss_head(model: PreTrainedModel, chunked: bool, chunk_tokens: int) -> LossHead:
@@ -118,10 +133,6 @@ def _agrees_with_full_logits(head: LossHead) -> bool:
         head.model.train(was_training)
     rtol = 2e-2 if head.model.dtype == torch.bfloat16 else 1e-4
     return bool(torch.isclose(chunked, full, rtol=rtol, equal_nan=True))  # broken weights are no fault of the head
-
-
-def _decoder(model: PreTrainedModel) -> Any:
-    return model.get_decoder() if hasattr(model, "get_decoder") else model.base_model
 
 
 def _shifted(labels: Tensor) -> Tensor:

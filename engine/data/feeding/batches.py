@@ -1,10 +1,12 @@
-"""Samples side by side in tensors. The only file of this package that imports torch."""
+"""Samples in tensors, side by side or packed. The only file of this package that imports torch."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -12,41 +14,89 @@ from engine.data.feeding.samples import Sample
 from engine.labels import IGNORED_LABEL
 
 
+class Slots(NamedTuple):
+    """The place of one document in a batch: the slots `start` up to `stop` of a line."""
+
+    line: int
+    start: int
+    stop: int
+
+
+@dataclass(frozen=True, slots=True)
+class Packs:
+    """Where the documents of a packed batch lie; what the model needs to keep them apart.
+
+    `position_ids` [B, S] int64 restart with every document and with the padding behind the last one.
+    """
+
+    position_ids: Tensor
+    documents: tuple[Slots, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """B samples, padded on the right to the longest of them, S tokens.
+    """B lines, padded on the right to the longest of them, S tokens. A line holds one document, or a pack of several.
 
     `labels` has the indices of `input_ids` (not shifted): -100 where there is no loss, in padding, and for each
-    sample's first token. `real_tokens` counts without padding, `slots` is B x S.
+    document's first token. `rows` and `documents` name the documents in the same order. `packs` is None where every
+    line holds one document. `real_tokens` counts without padding, `slots` is B x S.
     """
 
     input_ids: Tensor  # [B, S] int64
     attention_mask: Tensor  # [B, S] int64, 1 for real tokens
     labels: Tensor  # [B, S] int64
     rows: tuple[int, ...]
+    documents: tuple[Slots, ...]
+    packs: Packs | None
     real_tokens: int
     slots: int
     loss_tokens: int
 
 
 def collate(samples: Sequence[Sample], pad_id: int) -> Batch:
-    """One batch of `samples`, in order; `pad_id` fills the slots behind a sample and has no influence on the loss."""
-    assert samples, "a batch needs at least one sample"
-    longest = max(map(len, samples))
+    """One batch of `samples`, a line each, in order; `pad_id` fills the slots behind, without influence on the loss."""
+    return _collate([[sample] for sample in samples], pad_id, is_packed=False)
 
-    input_ids = torch.full((len(samples), longest), pad_id, dtype=torch.int64)
-    attention_mask = torch.zeros_like(input_ids)
-    labels = torch.full_like(input_ids, IGNORED_LABEL)
-    for number, sample in enumerate(samples):
-        input_ids[number, : len(sample)] = torch.from_numpy(sample.input_ids)
-        attention_mask[number, : len(sample)] = 1
-        labels[number, 1 : len(sample)] = torch.from_numpy(sample.labels[1:])
+
+def collate_packs(packs: Sequence[Sequence[Sample]], pad_id: int) -> Batch:
+    """One batch of packs of samples, a line each, in order; `pad_id` fills the slots behind a pack."""
+    return _collate(packs, pad_id, is_packed=True)
+
+
+def _collate(lines: Sequence[Sequence[Sample]], pad_id: int, *, is_packed: bool) -> Batch:
+    assert lines and all(lines), "a batch needs at least one sample, and so does each of its lines"
+    lengths = [sum(map(len, line)) for line in lines]
+
+    input_ids = np.full((len(lines), max(lengths)), pad_id, dtype=np.int64)
+    attention_mask = np.zeros_like(input_ids)
+    labels = np.full_like(input_ids, IGNORED_LABEL)
+    documents = []
+    for number, line in enumerate(lines):
+        start = 0
+        for sample in line:
+            stop = start + len(sample)
+            input_ids[number, start:stop] = sample.input_ids
+            labels[number, start + 1 : stop] = sample.labels[1:]
+            documents.append(Slots(number, start, stop))
+            start = stop
+        attention_mask[number, :start] = 1
     return Batch(
-        input_ids=input_ids,
-        attention_mask=attention_mask,
-        labels=labels,
-        rows=tuple(sample.row for sample in samples),
-        real_tokens=sum(map(len, samples)),
-        slots=longest * len(samples),
+        input_ids=torch.from_numpy(input_ids),
+        attention_mask=torch.from_numpy(attention_mask),
+        labels=torch.from_numpy(labels),
+        rows=tuple(sample.row for line in lines for sample in line),
+        documents=tuple(documents),
+        packs=packs_of(documents, input_ids.shape) if is_packed else None,
+        real_tokens=sum(lengths),
+        slots=input_ids.size,
         loss_tokens=int((labels != IGNORED_LABEL).sum()),
     )
+
+
+def packs_of(documents: Sequence[Slots], shape: Sequence[int]) -> Packs:
+    """The packs of these documents in lines of `shape` [B, S]; what no document covers is padding."""
+    starts = torch.zeros(tuple(shape), dtype=torch.int64)
+    for line, start, stop in documents:
+        starts[line, start:stop] = start
+        starts[line, stop:] = stop
+    return Packs(torch.arange(shape[1]) - starts, tuple(documents))

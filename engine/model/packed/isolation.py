@@ -1,0 +1,141 @@
+"""Keeps the documents of a packed batch apart in one model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import nn
+
+from engine.data.feeding.batches import Packs
+from engine.model.packed.layout import Layout, spread, stacked
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
+LayoutMaker = Callable[[Packs, torch.device], Layout]
+
+RECURRENT_MIXERS = (
+    "DeltaNet",
+    "DeltaAttention",
+    "MambaMixer",
+    "Mamba2Mixer",
+    "MambaLayer",
+    "BambaMixer",
+    "FalconH1Mixer",
+    "ShortConv",
+    "LightningAttention",
+    "RecurrentBlock",
+)
+"""How the classes of layers end that carry a state or a convolution from token to token."""
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """One way to keep documents apart."""
+
+    how: str
+    """For people."""
+    mixers: tuple[nn.Module, ...] = ()
+    """Layers whose tokens `layout` lays out anew."""
+    layout: LayoutMaker = stacked
+    brings_mask: bool = False
+    """Whether attention gets a mask made here; most models make it themselves from position ids that restart."""
+
+
+class Isolation:
+    """Tells a model of the documents in its lines.
+
+    Attention learns of them by position ids that restart, by a mask, or by `cu_seqlens` with flash attention. Layers
+    that carry a state do not know of documents on every machine, so their tokens are laid out anew: see `layout`. Only
+    this model's own layers are wrapped, and `remove` takes the wrappers off again.
+    """
+
+    def __init__(self, model: PreTrainedModel, way: Way) -> None:
+        self.way = way
+        self._model = model
+        self._layout: Layout | None = None
+        for mixer in way.mixers:
+            mixer.forward = partial(self._forward, mixer.forward)
+
+    def remove(self) -> None:
+        """Take the wrappers off."""
+        for mixer in self.way.mixers:
+            del mixer.forward
+
+    def enter(self, packs: Packs | None) -> dict[str, Any]:
+        """Be ready for a batch with these packs, or with one document a line; returns what the model is to be told.
+
+        What is entered holds until the next batch is, because a backward pass may run layers once more.
+        """
+        if packs is None:
+            self._layout = None
+            return {}
+        weight = self._model.get_input_embeddings().weight
+        self._layout = self.way.layout(packs, weight.device) if self.way.mixers else None
+        told: dict[str, Any] = {"position_ids": packs.position_ids.to(weight.device, non_blocking=True)}
+        if uses_flash_attention(self._model):
+            told |= _borders(packs, weight.device)
+        if self.way.brings_mask:
+            told["attention_mask"] = _masks(self._model, told["position_ids"])
+        return told
+
+    def _forward(self, forward: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        if self._layout is None:
+            return forward(*args, **kwargs)
+        return self._layout.run(forward, args, kwargs)
+
+
+def possible_ways(model: PreTrainedModel) -> Iterator[Way]:
+    """The ways to keep documents apart that this model and its device may allow, the quickest first."""
+    mixers = tuple(module for module in model.modules() if type(module).__name__.endswith(RECURRENT_MIXERS))
+    flash = uses_flash_attention(model)
+    attention = "variable-length attention" if flash else "a block mask in attention"
+    for in_mixers, layout in _layouts(model, mixers):
+        for brings_mask in (False,) if flash else (False, True):
+            yield Way(attention + in_mixers, mixers, layout, brings_mask)
+
+
+def uses_flash_attention(model: PreTrainedModel) -> bool:
+    """Whether attention runs in a kernel that takes documents one after the other."""
+    return str(getattr(model.config.get_text_config(), "_attn_implementation", "")).startswith("flash")
+
+
+def _layouts(model: PreTrainedModel, mixers: Sequence[nn.Module]) -> Iterator[tuple[str, LayoutMaker]]:
+    if not mixers:
+        yield "", stacked
+        return
+    layers = f"{len(mixers)} {type(mixers[0]).__name__} layers"
+    gaps = {_window(mixer) - 1 for mixer in mixers}
+    if model.device.type == "cuda" and len(gaps) == 1 and all(map(_takes_cu_seqlens, mixers)):
+        yield f" and cu_seqlens in {layers}", partial(spread, gap=gaps.pop())
+    yield f" and each document by itself in {layers}", stacked
+
+
+def _takes_cu_seqlens(mixer: nn.Module) -> bool:
+    return type(mixer).__name__.endswith("GatedDeltaNet")
+
+
+def _window(mixer: nn.Module) -> int:
+    """Tokens that the convolution of a layer sees at once; 1 where it has none."""
+    return max((module.kernel_size[0] for module in mixer.modules() if isinstance(module, nn.Conv1d)), default=1)
+
+
+def _borders(packs: Packs, device: torch.device) -> dict[str, Any]:
+    """Where documents begin and end over all lines, padding included, as flash attention takes it."""
+    starts = (packs.position_ids == 0).flatten().nonzero().flatten()
+    borders = torch.cat([starts, torch.tensor([packs.position_ids.numel()])]).to(torch.int32)
+    longest = int(borders.diff().max())
+    on_device = borders.to(device)
+    return {"cu_seq_lens_q": on_device, "cu_seq_lens_k": on_device, "max_length_q": longest, "max_length_k": longest}
+
+
+def _masks(model: PreTrainedModel, position_ids: torch.Tensor) -> Any:
+    """The mask of each kind of layer, for models that do not look at position ids themselves. position_ids: [B, S]."""
+    from transformers.masking_utils import create_masks_for_generate
+
+    shape_only = model.get_input_embeddings().weight.new_empty(1).expand(*position_ids.shape, 1)  # [B, S, 1]
+    return create_masks_for_generate(model.config, shape_only, None, None, position_ids)

@@ -1,0 +1,131 @@
+"""Proof on the loaded model that documents in one line do not see each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from engine.data.feeding.batches import Packs, Slots, packs_of
+from engine.model.decoder import decoder_of
+from engine.model.packed.isolation import Isolation, possible_ways
+from engine.session.failures import is_out_of_memory
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
+PROBE = (Slots(0, 0, 67), Slots(0, 67, 73), Slots(0, 73, 74), Slots(0, 74, 79), Slots(1, 0, 23), Slots(1, 23, 64))
+"""Documents longer and shorter than a window, a chunk of 64 and a token, in two lines; the second ends in padding."""
+_SHAPE = (2, 79)
+LEAK_LIMIT = {torch.float32: 1e-4, torch.bfloat16: 2e-2}
+"""Largest share by which a token's vector may change when other documents do. It is computed in the same way from the
+same numbers: mostly the change is 0, and experts, which take tokens of all documents together, sum in another order."""
+DIFFERENCE_LIMIT = {torch.float32: 1e-3, torch.bfloat16: 1e-1}
+"""Largest share by which a token's vector may differ from the one without packing, which is computed in other steps."""
+
+
+class NotIsolatedError(Exception):
+    """Documents in one line cannot be kept apart; the text says why."""
+
+
+def isolate(model: PreTrainedModel) -> Isolation:
+    """Keep documents apart in `model`, in the quickest way that is proven to do so.
+
+    Raises:
+        NotIsolatedError: no way does; the model is as it was before.
+    """
+    reason = ""
+    for way in possible_ways(model):
+        isolation = Isolation(model, way)
+        found = _why_not(model, isolation)
+        if found is None:
+            return isolation
+        isolation.remove()
+        reason = reason or found
+    raise NotIsolatedError(reason)
+
+
+def _why_not(model: PreTrainedModel, isolation: Isolation) -> str | None:
+    """Why documents are not apart; None when they are."""
+    try:
+        with _at_rest(model):
+            leak, difference = measure(model, isolation)
+    except Exception as error:  # whatever a model's own code says of packs
+        if is_out_of_memory(error):
+            raise
+        return f"{type(model).__name__} does not take packs ({' '.join(str(error).split())})"
+    finally:
+        isolation.enter(None)
+    if not leak <= _limit(LEAK_LIMIT, model):
+        return f"the text of one document changes another one by {leak:.1%}"
+    if not difference <= _limit(DIFFERENCE_LIMIT, model):
+        return f"a packed document differs from the same one alone by {difference:.1%}"
+    return None
+
+
+def measure(
+    model: PreTrainedModel,
+    isolation: Isolation,
+    documents: Sequence[Slots] = PROBE,
+    shape: tuple[int, int] = _SHAPE,
+) -> tuple[float, float]:
+    """How far other documents change a token's last hidden vector, and how far it is from the one without packing.
+
+    Both are the worst token's share of its vector's length. Every second document in turn gets another text.
+    """
+    packs = packs_of(documents, shape)
+    ids, others = _random_ids(model, shape, seed=1), _random_ids(model, shape, seed=2)
+    packed = _hidden(model, isolation, ids, packs)
+    leaks, differences = [], []
+    for changed in (0, 1):
+        partly = ids.clone()
+        for line, start, stop in documents[changed::2]:
+            partly[line, start:stop] = others[line, start:stop]
+        beside = _hidden(model, isolation, partly, packs)
+        for line, start, stop in documents[1 - changed :: 2]:
+            leaks.append(_distance(beside[line, start:stop], packed[line, start:stop]))
+    for line, start, stop in documents:
+        alone = _hidden(model, isolation, ids[line : line + 1, start:stop], None)
+        differences.append(_distance(packed[line, start:stop], alone[0]))
+    return _worst(leaks), _worst(differences)
+
+
+def _hidden(model: PreTrainedModel, isolation: Isolation, ids: Tensor, packs: Packs | None) -> Tensor:
+    told = isolation.enter(packs)
+    hidden: Tensor = decoder_of(model)(input_ids=ids, use_cache=False, **told).last_hidden_state  # [B, S, H]
+    return hidden.float()
+
+
+def _distance(found: Tensor, wanted: Tensor) -> float:
+    """found, wanted: [T, H]."""
+    return float(((found - wanted).norm(dim=-1) / wanted.norm(dim=-1)).max())
+
+
+def _worst(distances: list[float]) -> float:
+    """The largest one; not a number if one is not."""
+    return float(torch.tensor(distances).max())
+
+
+def _random_ids(model: PreTrainedModel, shape: tuple[int, int], seed: int) -> Tensor:
+    embeddings = model.get_input_embeddings()
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randint(embeddings.num_embeddings, shape, generator=generator).to(embeddings.weight.device)
+
+
+def _limit(limits: dict[torch.dtype, float], model: PreTrainedModel) -> float:
+    return limits.get(model.dtype, limits[torch.bfloat16])
+
+
+@contextmanager
+def _at_rest(model: PreTrainedModel) -> Iterator[None]:
+    """Without dropout and without gradients."""
+    was_training = model.training
+    model.eval()
+    try:
+        with torch.no_grad():
+            yield
+    finally:
+        model.train(was_training)
