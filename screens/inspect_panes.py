@@ -40,6 +40,12 @@ def size_classes(width: int, height: int) -> dict[str, bool]:
     }
 
 
+def spike_hints(going: bool) -> list[tuple[str, str]]:
+    """The keys that make sense for a recorded batch, where there is nothing to filter."""
+    hints = [(key, hint) for key, hint in hints_of("inspect", going) if key not in ("/", "f F")]
+    return [*hints[:2], ("w W", "worst tokens"), *hints[2:]]
+
+
 class InspectPanes(Screen[None], inherit_bindings=False):
     """Rows on the left, the sample on the right, the audit below. `show_now` shows what `inspecting` knows."""
 
@@ -50,6 +56,7 @@ class InspectPanes(Screen[None], inherit_bindings=False):
         super().__init__()
         self.inspecting = inspecting
         self._data_name = name
+        self._going = going
         self._message_timer: Timer | None = None
         self.status_line = StatusLine(id="status")
         self.rows = RowList(id="rows")
@@ -82,6 +89,7 @@ class InspectPanes(Screen[None], inherit_bindings=False):
         if self.inspecting.opening.spike is not None:
             self.audit.display = False
             self.rows.heading = f"rows of step {self.inspecting.opening.spike}, worst first"
+            self.key_bar.offer(spike_hints(self._going))
         elif self.inspecting.opening.rows:
             self.rows.heading = "rows of the alert"
         self.set_focus(self.rows)

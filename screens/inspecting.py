@@ -202,7 +202,8 @@ class Inspecting:
             self.filter(RowFilter())
         self._open_row(found.row)
         if self.source.filter:  # the place among the flagged rows is not the place in this list
-            self._want("place", "next", row=found.row - 1, forward=True, **self.source.filter.params)
+            before = {"row": found.row - 1} if found.row else {}
+            self._want("place", "next", forward=True, **before, **self.source.filter.params)
         else:
             self.selected = found.row
 

@@ -32,7 +32,8 @@ class Reader:
         self.boxes = False
         self.tokens: Tokens | None = None
         """The newest window, which also speaks of the row as a whole."""
-        self.lit = _joined([(one.start, one.stop) for one in sample.stretches if one.loss])
+        self._drafted = _joined([(one.start, one.stop) for one in sample.stretches if one.loss])
+        self.lit = self._drafted
         self.cursor = 0
         """A place in the text."""
         self._stretch_starts = [one.start for one in sample.stretches]
@@ -183,8 +184,11 @@ class Reader:
         self._go_to(self._layout.shown(len(self.sample.text)))
 
     def to_trained(self, direction: int) -> bool:
-        """Go to the next trained stretch, or the one before when negative; False when there is none."""
-        starts = [start for start, _ in self.lit]
+        """Go to the next trained stretch, or the one before when negative; False when there is none.
+
+        Where the limit of length leaves nothing to train, it goes to what would be trained without it.
+        """
+        starts = [start for start, _ in self.lit or self._drafted]
         place = bisect_right(starts, self.cursor) if direction > 0 else bisect_left(starts, self.cursor) - 1
         if not 0 <= place < len(starts):
             return False
@@ -216,6 +220,11 @@ class Reader:
         known = [loss for loss in self.tokens.losses if loss is not None]
         return 1 + sum(_badness(loss) < _badness(token.loss) for loss in known), len(known)
 
+    @property
+    def is_empty(self) -> bool:
+        """There is text, but this view has none of it to show."""
+        return self.view == "trained" and not self.lit
+
     def is_lit(self, position: int) -> bool:
         """Whether the character is trained."""
         place = bisect_right(self.lit, (position, len(self.sample.text) + 1)) - 1
@@ -237,7 +246,7 @@ class Reader:
         """The cursor is that many rows below the top afterwards."""
         self._layout = self._laid_out()
         shown = self._layout.shown(self.cursor)
-        if shown != self.cursor:
+        if shown != self.cursor and not self.is_empty:
             self._number, self.cursor = None, shown
         self._top = self._layout.walk(self._layout.locate(self.cursor), -offset)
         self._reveal()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -96,7 +96,7 @@ class RowSummary:
             severity=found.get("severity"),
             flags=tuple(found.get("flags") or ()),
             truncated=bool(found.get("truncated")),
-            preview=str(found.get("preview") or ""),
+            preview=str(found.get("preview") or "") or _worst(found.get("worst") or ()),
             mean_loss=_number(found.get("mean_loss")),
             index=found.get("index"),
         )
@@ -257,6 +257,11 @@ SHAPES: dict[str, Callable[[Json], Any]] = {
     "spike_sample": SpikeSample.of,
 }
 """The shape of every method's result."""
+
+
+def _worst(tokens: Iterable[Json]) -> str:
+    """The tokens with the highest losses of a recorded row, which say most about it."""
+    return "  ".join(f"{token['text']!s} {float(token['loss']):.1f}" for token in tokens)
 
 
 def _number(found: Any) -> float | None:

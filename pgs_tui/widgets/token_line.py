@@ -77,7 +77,7 @@ class TokenLine(Drawn):
             line((shown, "value")),
             line(("id ", "dim"), (str(token.id), "text")),
             loss,
-            line(("token ", "dim"), (f"{whole(token.number)}{total}", "text")),
+            line(("position ", "dim"), (f"{whole(token.number)}{total}", "text")),
             worst,
             line(("bytes ", "dim"), (_short(octets), "text")) if octets else (),
         ]

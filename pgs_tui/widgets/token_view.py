@@ -17,7 +17,7 @@ GUTTER = 2
 VIEWS = {"turns": "", "raw": "as the model gets it", "trained": "only what is trained"}
 MOST_FLAG_LINES = 3
 SHORT_VALUE = 64
-"""Cells below which the counts of tokens are shown without words."""
+"""Cells below which the file's name and the counts of tokens are told in short."""
 
 
 class TokenView(Panel):
@@ -43,7 +43,8 @@ class TokenView(Panel):
         if self.reader is None:
             return line(("sample", "title"))
         sample = self.reader.sample
-        where = line((f"{plain(short_path(sample.file))}:{sample.line}", "dim"))
+        parts = 1 if self.size.width < SHORT_VALUE else 2
+        where = line((f"{plain('/'.join(sample.file.rsplit('/', parts)[-parts:]))}:{sample.line}", "dim"))
         return joined([line((f"row {sample.row}", "title")), where], "  ")
 
     def value(self) -> Line:
@@ -88,6 +89,8 @@ class TokenView(Panel):
         flags = self._flag_lines(width, min(MOST_FLAG_LINES, height // 4))
         room = height - len(flags)
         reader.fit(max(width - GUTTER, 1), max(room, 1), self.glyphs == "ascii")
+        if reader.is_empty:
+            return [*flags, line(("nothing of this row is trained", "warn"))]
         return [*flags, *list(self._rows(reader, width))[:room]]
 
     def _rows(self, reader: Reader, width: int) -> Iterator[Line]:
@@ -114,11 +117,6 @@ class TokenView(Panel):
             rest = len(lines) - most + 1
             lines = [*lines[: most - 1], fit(joined([lines[most - 1], line((f"+{rest - 1} more", "dim"))]), width)]
         return lines[: max(most, 0)]
-
-
-def short_path(path: str) -> str:
-    """The last two parts of a path."""
-    return "/".join(path.rsplit("/", 2)[-2:])
 
 
 def _flag(flag: Flag, width: int) -> list[Line]:
