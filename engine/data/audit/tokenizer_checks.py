@@ -37,8 +37,8 @@ def tokenizer_flags(tokenizer: Any, facts: TemplateFacts | None) -> Iterator[Aud
 
 def _told(forms: MessageForms) -> str:
     told = ["content as a list of parts"] if forms.content == "parts" else []
-    if forms.null_beside_calls:
-        told.append("null for missing content beside tool calls")
+    if forms.bare_calls:
+        told.append("no content at all beside tool calls that stand alone")
     if forms.arguments_as_json:
         told.append("the arguments of tool calls as a string of JSON")
     return ", ".join(told)

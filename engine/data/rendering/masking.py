@@ -21,7 +21,7 @@ from engine.data.rendering.reasons import Segment, Why
 from engine.data.rendering.stretches import Kind, Stretch, is_content, stretches_of
 from engine.data.rendering.think import think_stop
 from engine.data.template.facts import TemplateFacts
-from engine.data.template.header import header_in
+from engine.data.template.header import header_in, supplied_length
 from engine.data.template.layout import data_pieces
 from engine.data.template.special_tokens import SpecialTokens
 from engine.data.template.traced import TracedStr
@@ -86,6 +86,7 @@ class _Masker:
         self.untrained = list(untrained_turns(turns, rules.options))
         self.stretches = stretches_of(data_pieces(text), self.text, turns, self.facts.ends, self.tokens)
         self.found: list[Segment] = []
+        self.supplied = 0  # characters of the next stretch that are the rest of the generation prompt
 
     def segments(self) -> list[Segment]:
         before: Stretch | None = None
@@ -94,7 +95,10 @@ class _Masker:
                 self._inside(before, after)
             else:
                 self._between(before, after, number)
-            self._add(after.start, after.stop, after.turn, _WHY[after.kind])
+            written = after.start + self.supplied
+            self._add(after.start, written, after.turn, Why.SUPPLIED)
+            self._add(written, after.stop, after.turn, _WHY[after.kind])
+            self.supplied = 0
             before = after
         self._between(before, None, len(self.stretches))
         return self.found
@@ -201,9 +205,13 @@ class _Masker:
         gap = self.text[start:stop]
         header = header_in(gap, self.facts.generation_prompt, self.tokens.added)
         if header is not None:
+            if header[1] == len(gap):
+                rest = self.facts.generation_prompt[header[1] - header[0] :]
+                self.supplied = supplied_length(self.text, stop, after.stop, rest, self.tokens.added)
             return start + header[0], start + header[1]
         leads = self.facts.leads
-        lead = {Kind.CALL: leads.call, Kind.REASONING: leads.reasoning}.get(after.kind, leads.content)
+        lead = leads.content if is_content(after.field) else leads.reasoning
+        lead = leads.call if after.kind is Kind.CALL else lead
         return start, stop - len(lead) if gap.endswith(lead) else stop
 
     def _answer_start(self, start: int, stop: int, after: Stretch, number: int, born: int) -> tuple[int, bool]:

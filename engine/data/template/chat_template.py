@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import jinja2
@@ -55,7 +54,8 @@ class ChatTemplate:
                 "of the model, or put a chat_template.jinja beside its tokenizer."
             ) from error
         try:
-            self._compiled = template_environment(self.clock.strftime).from_string(self._source)
+            self._environment = template_environment(self.clock.strftime)
+            self._compiled = self._environment.from_string(self._source)
         except jinja2.TemplateSyntaxError as error:
             raise DataError(f"The chat template is not valid jinja: {error.message}, line {error.lineno}.") from error
 
@@ -68,7 +68,8 @@ class ChatTemplate:
     def render(self, turns: tuple[Turn, ...], tools: Tools = (), add_generation_prompt: bool = False) -> TracedStr:
         """The text that the model sees for these turns.
 
-        It is the very text of `tokenizer.apply_chat_template(..., tokenize=False)`, which is rendered too and compared.
+        It is the very text of `tokenizer.apply_chat_template(..., tokenize=False)`, which is rendered too and compared,
+        but for the date, which stays that of this object's making.
 
         Raises:
             TemplateRefusedError: the template raises on these turns, for example on the order of roles.
@@ -77,12 +78,19 @@ class ChatTemplate:
         chat = _Chat(turns, tools, add_generation_prompt)
         plain = _guarded(self._render_plain, chat)
         traced = _guarded(self._render_traced, chat)
-        if traced != plain:
+        if traced != plain and not self._is_of_another_time(chat, plain):
             raise DataError(
                 "The chat template does something that cannot be followed from the data to the text (the traced "
                 f"rendering has {len(traced)} characters, the tokenizer's {len(plain)}), so no mask can be proved."
             )
         return traced if isinstance(traced, TracedStr) else TracedStr.from_template(traced)
+
+    def _is_of_another_time(self, chat: _Chat, plain: str) -> bool:
+        """Whether the date alone makes the difference."""
+        if not self.clock.was_asked:
+            return False
+        with self.clock.going():
+            return _guarded(self._render_traced, chat) in (plain, _guarded(self._render_plain, chat))
 
     def generation_spans(self, turns: tuple[Turn, ...], tools: Tools = ()) -> list[tuple[int, int]]:
         """Which characters of `render(turns, tools)` stand inside `{% generation %}` marks.
@@ -107,7 +115,8 @@ class ChatTemplate:
         return self._compiled.render(**self._variables(chat))
 
     def _render_marked(self, chat: _Chat) -> str:
-        return str.__getitem__(self._compiled_with_marks.render(**self._variables(chat)), slice(None))
+        with self._environment.marking(*_MARKS):
+            return str.__getitem__(self._render_traced(chat), slice(None))
 
     def _variables(self, chat: _Chat) -> dict[str, Any]:
         return {
@@ -124,13 +133,8 @@ class ChatTemplate:
             tools=list(chat.tools) or None,
             tokenize=False,
             add_generation_prompt=chat.add_generation_prompt,
-            strftime_now=self.clock.strftime,
         )
         return rendered
-
-    @cached_property
-    def _compiled_with_marks(self) -> jinja2.Template:
-        return template_environment(self.clock.strftime, _MARKS).from_string(self._source)
 
 
 def _guarded(render: Callable[[_Chat], str], chat: _Chat) -> str:

@@ -6,7 +6,8 @@ str and so lose the origins of its arguments: joining pieces, `~`, `%`, `str.joi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from string import Formatter
 from types import BuiltinMethodType, MethodType
 from typing import Any, Never
@@ -23,17 +24,14 @@ from engine.data.template.traced import TracedStr, concat
 from engine.data.template.traced_json import dumps
 
 
-def template_environment(
-    strftime_now: Callable[[str], str], generation_marks: tuple[str, str] = ("", "")
-) -> TracedEnvironment:
+def template_environment(strftime_now: Callable[[str], str]) -> TracedEnvironment:
     """A fresh environment; `from_string(template).render(...)` gives a traced string.
 
-    `strftime_now` tells templates the date; `generation_marks` are printed around each `{% generation %}` block.
+    `strftime_now` tells templates the date.
     """
     environment = TracedEnvironment(
         trim_blocks=True, lstrip_blocks=True, extensions=[GenerationTag, jinja2.ext.loopcontrols]
     )
-    environment.generation_marks = generation_marks
     environment.filters |= {
         "format": _format,
         "indent": _indent,
@@ -67,9 +65,23 @@ class TracedEnvironment(ImmutableSandboxedEnvironment):
     """The sandbox of chat templates; strings of the template itself get traceable methods."""
 
     code_generator_class = TracedCodeGenerator
-    generation_marks: tuple[str, str] = ("", "")
+    _marks: tuple[str, str] = ("", "")
     concat = staticmethod(concat)
     intercepted_binops = frozenset({"%"})
+
+    @contextmanager
+    def marking(self, start: str, stop: str) -> Iterator[None]:
+        """Within, each `{% generation %}` block is printed between these two."""
+        self._marks = (start, stop)
+        try:
+            yield
+        finally:
+            self._marks = ("", "")
+
+    def marked(self, printed: str) -> str:
+        """What a `{% generation %}` block prints."""
+        start, stop = self._marks
+        return concat((start, printed, stop))
 
     def getattr(self, obj: Any, attribute: str) -> Any:
         return super().getattr(_traceable(obj), attribute)
@@ -121,8 +133,8 @@ class GenerationTag(jinja2.ext.Extension):
         return nodes.CallBlock(self.call_method("_print"), [], [], body).set_lineno(line)
 
     def _print(self, caller: Macro) -> str:
-        start, stop = getattr(self.environment, "generation_marks", ("", ""))
-        return concat((start, caller(), stop))
+        assert isinstance(self.environment, TracedEnvironment)
+        return self.environment.marked(caller())
 
 
 class TemplateDict:

@@ -60,8 +60,8 @@ def _with_call_forms(template: ChatTemplate) -> ChatTemplate:
 
 def _call_forms(forms: MessageForms) -> Iterator[MessageForms]:
     for arguments_as_json in (False, True):
-        for null_beside_calls in (False, True):
-            yield replace(forms, null_beside_calls=null_beside_calls, arguments_as_json=arguments_as_json)
+        for bare_calls in (False, True):
+            yield replace(forms, bare_calls=bare_calls, arguments_as_json=arguments_as_json)
 
 
 def _prints_call(template: ChatTemplate) -> bool:

@@ -21,13 +21,13 @@ TOOLS = "tools"
 class MessageForms:
     """In which of several usual forms a template takes its messages.
 
-    `content`: as the data has it (`any`), as strings alone, or as lists of parts alone. `null_beside_calls`: content
-    that is missing beside tool calls is null, not an empty string. `arguments_as_json`: the arguments of a tool call
+    `content`: as the data has it (`any`), as strings alone, or as lists of parts alone. `bare_calls`: a turn that has
+    nothing but tool calls has no content at all, not an empty string. `arguments_as_json`: the arguments of a tool call
     are a string of JSON, not an object.
     """
 
     content: Literal["any", "text", "parts"] = "any"
-    null_beside_calls: bool = False
+    bare_calls: bool = False
     arguments_as_json: bool = False
 
 
@@ -56,16 +56,18 @@ def _untraced(text: str, _: str) -> str:
 
 
 def _message(turn: Turn, forms: MessageForms, trace: Callable[[str, str], str]) -> dict[str, Any]:
-    message: dict[str, Any] = {ROLE: trace(turn.role, ROLE), **mapped_strings(turn.message, trace)}
+    given = {key: value for key, value in turn.message.items() if value is not None}  # as transformers does
+    message: dict[str, Any] = {ROLE: trace(turn.role, ROLE), **mapped_strings(given, trace)}
     if REASONING in message:
         for name in OTHER_NAMES_OF_REASONING:
             message.setdefault(name, message[REASONING])
     if TOOL_CALLS in message:
         if forms.arguments_as_json:
             message[TOOL_CALLS] = [_with_json_arguments(call) for call in message[TOOL_CALLS]]
-        if forms.null_beside_calls and not message.get(CONTENT):
-            message[CONTENT] = None
-    message[CONTENT] = _content(message.get(CONTENT), forms)
+        if forms.bare_calls and not message.get(CONTENT):
+            message.pop(CONTENT, None)
+    if CONTENT in message:
+        message[CONTENT] = _content(message[CONTENT], forms)
     return message
 
 
