@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import count
 
 from engine.data.conversation import Conversation
-from engine.data.errors import BadRow
+from engine.data.errors import BadRow, DataError
 from engine.data.rendering.draft import Draft
 from engine.data.rendering.masking import MaskRules, mask_segments
+from engine.data.rendering.plans import PlanBook
 from engine.data.rendering.rendered import Rendered
 from engine.data.rendering.tokens import EncodedText, SpecialTextError, TextEncoder
 from engine.data.template.chat_template import ChatTemplate, TemplateRefusedError
+
+_CHECK_EVERY = 500  # chats drawn up by a plan: one of them goes the long way, too, and the two are compared
 
 
 class ChatRenderer:
@@ -20,9 +24,30 @@ class ChatRenderer:
         self._template = template
         self._rules = rules
         self._encoder = encoder
+        self._plans = PlanBook()
+        self._planned = count(1)
 
     def draft(self, conversation: Conversation) -> Draft | BadRow:
         """The text and its mask, without tokens; a bad row where the template refuses the conversation."""
+        planned = self._plans.draft(conversation)
+        if planned is None:
+            draft = self._draft_anew(conversation)
+            if isinstance(draft, Draft):
+                self._plans.learn(draft, lambda watch: self._template.render_watched(conversation.turns, watch))
+            return draft
+        if next(self._planned) % _CHECK_EVERY == 0:
+            self._check(planned, conversation)
+        return planned
+
+    def _check(self, planned: Draft, conversation: Conversation) -> None:
+        draft = self._draft_anew(conversation)
+        if not isinstance(draft, Draft) or (draft.text, draft.segments) != (planned.text, planned.segments):
+            raise DataError(
+                f"{conversation.file}, line {conversation.line}: the chat template does not do the same for chats of "
+                "the same kind, so no mask can be proved."
+            )
+
+    def _draft_anew(self, conversation: Conversation) -> Draft | BadRow:
         try:
             text = self._template.render(conversation.turns, conversation.tools)
         except TemplateRefusedError as refusal:
@@ -39,4 +64,4 @@ class ChatRenderer:
 def _with_tokens(draft: Draft, encoded: EncodedText | SpecialTextError) -> Rendered | BadRow:
     if isinstance(encoded, SpecialTextError):
         return draft.example.bad_row("SPECIAL_TEXT", str(encoded))
-    return Rendered.of(draft.example, draft.text, draft.segments, encoded)
+    return Rendered.of(draft.example, draft.text, draft.segments, encoded, draft.plan)

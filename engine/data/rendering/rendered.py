@@ -33,12 +33,20 @@ class Rendered:
     starts: Sequence[int]
     token_stops: list[int]
     special_texts: tuple[str, ...] = ()
+    plan: object | None = None  # as in `Draft`
 
     @classmethod
-    def of(cls, example: Example, text: TracedStr, segments: list[Segment], encoded: EncodedText) -> Rendered:
+    def of(
+        cls,
+        example: Example,
+        text: TracedStr,
+        segments: list[Segment],
+        encoded: EncodedText,
+        plan: object | None = None,
+    ) -> Rendered:
         """Assign the tokens to the segments."""
         stops = [tokens_before(encoded.starts, segment.stop) for segment in segments]
-        return cls(example, text, segments, encoded.ids, encoded.starts, stops, encoded.special_texts)
+        return cls(example, text, segments, encoded.ids, encoded.starts, stops, encoded.special_texts, plan)
 
     @property
     def has_loss(self) -> NDArray[np.bool_]:

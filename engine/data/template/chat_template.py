@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import jinja2
@@ -15,6 +16,8 @@ from engine.data.template.clock import Clock
 from engine.data.template.environment import template_environment
 from engine.data.template.messages import MessageForms, plain_messages, traced_messages, traced_tools
 from engine.data.template.traced import TracedStr
+from engine.data.template.watched import Watch
+from engine.data.template.watched_environment import WatchedEnvironment
 
 _TEMPLATE_ERRORS = (jinja2.TemplateError, TypeError, ValueError, LookupError, ArithmeticError, AttributeError)
 _MARKS = ("\U0010fffc", "\U0010fffd")  # private use, and printed in probes alone
@@ -85,6 +88,18 @@ class ChatTemplate:
             )
         return traced if isinstance(traced, TracedStr) else TracedStr.from_template(traced)
 
+    def render_watched(self, turns: tuple[Turn, ...], watch: Watch) -> str:
+        """The same text as `render` without tools; `watch` takes note of what the template asks of the data.
+
+        Raises:
+            UnwatchableError: it does something with the data that the watch cannot describe.
+            TemplateRefusedError: as `render`.
+        """
+        messages = traced_messages(turns, self.forms, watch.string)
+        variables = {**self._variables(_Chat((), (), False)), "messages": messages}
+        rendered = _guarded(lambda _: self._compiled_to_watch.render(**variables), _Chat(turns, (), False))
+        return str.__getitem__(rendered, slice(None))
+
     def _is_of_another_time(self, chat: _Chat, plain: str) -> bool:
         """Whether the date alone makes the difference."""
         if not self.clock.was_asked:
@@ -135,6 +150,10 @@ class ChatTemplate:
             add_generation_prompt=chat.add_generation_prompt,
         )
         return rendered
+
+    @cached_property
+    def _compiled_to_watch(self) -> jinja2.Template:
+        return template_environment(self.clock.strftime, kind=WatchedEnvironment).from_string(self._source)
 
 
 def _guarded(render: Callable[[_Chat], str], chat: _Chat) -> str:

@@ -24,12 +24,14 @@ from engine.data.template.traced import TracedStr, concat
 from engine.data.template.traced_json import dumps
 
 
-def template_environment(strftime_now: Callable[[str], str]) -> TracedEnvironment:
+def template_environment(
+    strftime_now: Callable[[str], str], kind: type[TracedEnvironment] | None = None
+) -> TracedEnvironment:
     """A fresh environment; `from_string(template).render(...)` gives a traced string.
 
     `strftime_now` tells templates the date.
     """
-    environment = TracedEnvironment(
+    environment = (kind or TracedEnvironment)(
         trim_blocks=True, lstrip_blocks=True, extensions=[GenerationTag, jinja2.ext.loopcontrols]
     )
     environment.filters |= {

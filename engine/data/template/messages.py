@@ -31,9 +31,11 @@ class MessageForms:
     arguments_as_json: bool = False
 
 
-def traced_messages(turns: Iterable[Turn], forms: MessageForms) -> list[dict[str, Any]]:
-    """The messages with every string of the data traced; the paths are those of `Turn.texts`."""
-    return [_message(turn, forms, _tracer(number)) for number, turn in enumerate(turns)]
+def traced_messages(
+    turns: Iterable[Turn], forms: MessageForms, make: Callable[[str, Origin], str] = TracedStr.from_data
+) -> list[dict[str, Any]]:
+    """The messages with every string of the data traced by `make`; the paths are those of `Turn.texts`."""
+    return [_message(turn, forms, _tracer(number, make)) for number, turn in enumerate(turns)]
 
 
 def plain_messages(turns: Iterable[Turn], forms: MessageForms) -> list[dict[str, Any]]:
@@ -43,12 +45,12 @@ def plain_messages(turns: Iterable[Turn], forms: MessageForms) -> list[dict[str,
 
 def traced_tools(tools: Sequence[Mapping[str, Any]]) -> list[Any] | None:
     """The tools that a row offers, traced to no turn, so that their text stays the data's."""
-    traced: list[Any] = mapped_strings(tools, _tracer(None), TOOLS, keys=True)
+    traced: list[Any] = mapped_strings(tools, _tracer(None, TracedStr.from_data), TOOLS, keys=True)
     return traced or None
 
 
-def _tracer(turn: int | None) -> Callable[[str, str], str]:
-    return lambda text, path: TracedStr.from_data(text, Origin(turn, path))
+def _tracer(turn: int | None, make: Callable[[str, Origin], str]) -> Callable[[str, str], str]:
+    return lambda text, path: make(text, Origin(turn, path))
 
 
 def _untraced(text: str, _: str) -> str:

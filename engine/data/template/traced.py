@@ -42,6 +42,7 @@ class TracedStr(str):
     """
 
     _runs: tuple[Run, ...]
+    is_watched = False  # what such a string is part of is watched, too
 
     @classmethod
     def build(cls, text: str, runs: Iterable[Run]) -> TracedStr:
@@ -59,6 +60,10 @@ class TracedStr(str):
     def from_template(cls, text: str) -> TracedStr:
         """A string of the template's own."""
         return cls.build(text, [Run(len(text), None, 0)] if text else [])
+
+    def joined(self, text: str, runs: Iterable[Run]) -> TracedStr:
+        """A string that this one is a part of."""
+        return TracedStr.build(text, runs)
 
     def __str__(self) -> str:
         return self
@@ -228,7 +233,8 @@ def concat(pieces: Iterable[str]) -> str:
             joined.append(Run(last.length + runs[0].length, last.origin, last.position))
             runs = runs[1:]
         joined += runs
-    return TracedStr.build(text, joined)
+    watched = next((piece for piece in pieces if isinstance(piece, TracedStr) and piece.is_watched), None)
+    return TracedStr.build(text, joined) if watched is None else watched.joined(text, joined)
 
 
 def runs_of(text: str) -> tuple[Run, ...]:

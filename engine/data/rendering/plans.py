@@ -1,0 +1,180 @@
+"""What rendering and masking one chat teach about the next one of the same shape.
+
+A plan holds the template's own text between the strings of the data, and the mask over both. It is kept only where
+that is all there is to know: the template was watched while it rendered (`engine.data.template.watched`), every string
+of the chat is printed whole and once, and the mask looks at nothing but the template's text, the roles and whether a
+turn is trained. A chat follows a plan if it has the same roles, keys and trained turns, and gives the same answers to
+the questions that the template asked; then its text and its mask are what the long way would give.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import accumulate
+from typing import Any, NamedTuple
+
+from engine.data.conversation import CONTENT, Conversation
+from engine.data.rendering.draft import Draft
+from engine.data.rendering.reasons import Segment, Why
+from engine.data.rendering.think import THINK_CLOSE
+from engine.data.template.chat_template import TemplateRefusedError
+from engine.data.template.layout import data_pieces, template_gaps
+from engine.data.template.traced import Origin, Run, TracedStr, runs_of
+from engine.data.template.watched import Guard, UnwatchableError, Watch
+
+_MOST_PLANS = 4  # of one shape; each more is one more way through the template
+_MOST_SHAPES = 5000
+_MOST_FAILURES = 3  # of one shape, before it goes the long way for good
+
+Shape = tuple[Any, ...]
+
+
+class _Border(NamedTuple):
+    """The end of a segment: so many characters behind the start of a gap."""
+
+    gap: int
+    offset: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Plan:
+    """How chats of one shape become text and mask. `gaps` are the template's texts, one more than `pieces`."""
+
+    guards: tuple[Guard, ...]
+    gaps: tuple[str, ...]
+    pieces: tuple[Origin, ...]
+    gap_runs: tuple[tuple[Run, ...], ...]
+    borders: tuple[_Border, ...]
+    masks: tuple[tuple[int | None, Why, bool], ...]
+
+    def draft(self, conversation: Conversation) -> Draft | None:
+        """The chat as text with its mask; None where it does not give the answers of the plan."""
+        turns = conversation.turns
+        for guard in self.guards:
+            if not guard.holds(turns[guard.turn].message[guard.field]):
+                return None
+        texts: list[str] = [turns[origin.turn].message[origin.field] for origin in self.pieces]  # type: ignore[index]
+        lengths = list(map(len, texts))
+        parts, runs = self._woven(texts, lengths)
+        gap_starts = [0, *accumulate(len(gap) + length for gap, length in zip(self.gaps, lengths, strict=False))]
+        start = 0
+        segments = []
+        for (gap, offset), (turn, why, loss) in zip(self.borders, self.masks, strict=True):
+            stop = gap_starts[gap] + offset
+            segments.append(Segment(start, stop, turn, why, loss))
+            start = stop
+        return Draft(conversation, TracedStr.build("".join(parts), runs), segments, self)
+
+    def _woven(self, texts: list[str], lengths: list[int]) -> tuple[list[str], list[Run]]:
+        """The gaps and the texts in turn, and the origins of their characters."""
+        parts: list[str] = []
+        runs: list[Run] = []
+        for gap, gap_runs, text, length, origin in zip(
+            self.gaps, self.gap_runs, texts, lengths, self.pieces, strict=False
+        ):
+            parts += (gap, text)
+            runs += (*gap_runs, Run(length, origin, 0))
+        return [*parts, self.gaps[-1]], [*runs, *self.gap_runs[-1]]
+
+
+@dataclass(slots=True)
+class _Known:
+    """What is known of one shape."""
+
+    plans: list[Plan] = field(default_factory=list)
+    failures: int = 0
+
+
+class PlanBook:
+    """The plans of one template under one set of rules."""
+
+    def __init__(self) -> None:
+        self._shapes: dict[Shape, _Known] = {}
+
+    def draft(self, conversation: Conversation) -> Draft | None:
+        """The chat by a plan; None where there is none that fits it."""
+        shape = shape_of(conversation)
+        known = self._shapes.get(shape) if shape is not None else None
+        for plan in known.plans if known is not None else ():
+            draft = plan.draft(conversation)
+            if draft is not None:
+                return draft
+        return None
+
+    def learn(self, draft: Draft, watched: Callable[[Watch], str]) -> None:
+        """Take note of a chat that went the long way; `watched` renders it anew with the strings of a watch."""
+        conversation = draft.example
+        shape = shape_of(conversation) if isinstance(conversation, Conversation) else None
+        if shape is None or len(self._shapes) > _MOST_SHAPES:
+            return
+        known = self._shapes.setdefault(shape, _Known())
+        if known.failures >= _MOST_FAILURES or len(known.plans) >= _MOST_PLANS:
+            return
+        plan = _plan_of(draft, watched)
+        if plan is None:
+            known.failures += 1
+        else:
+            known.plans.append(plan)
+
+
+def shape_of(conversation: Conversation) -> Shape | None:
+    """What chats of one plan have in common; None for a chat that no plan can describe."""
+    if conversation.tools:
+        return None
+    shape: list[Any] = []
+    for turn in conversation.turns:
+        message = turn.message
+        for value in message.values():
+            if not isinstance(value, str) or not value or value.isspace():
+                return None
+        if turn.is_answer and THINK_CLOSE in message.get(CONTENT, ""):
+            return None
+        shape += (turn.role, turn.trained, *message)
+    return tuple(shape)
+
+
+def _plan_of(draft: Draft, watched: Callable[[Watch], str]) -> Plan | None:
+    watch = Watch()
+    try:
+        if watched(watch) != str.__getitem__(draft.text, slice(None)):
+            return None
+    except (UnwatchableError, TemplateRefusedError):
+        return None
+    pieces = data_pieces(draft.text)
+    origins = tuple(piece.origin for piece in pieces)
+    if not _is_each_string_once_and_whole(draft, origins) or any(piece.index for piece in pieces):
+        return None
+    gaps = template_gaps(pieces, len(draft.text))
+    borders = [_border(segment.stop, gaps) for segment in draft.segments]
+    if any(border is None for border in borders):
+        return None
+    texts = [draft.text.cut(start, stop) for start, stop in gaps]
+    return Plan(
+        guards=tuple(watch.guards),
+        gaps=tuple(str.__getitem__(text, slice(None)) for text in texts),
+        pieces=origins,
+        gap_runs=tuple(map(runs_of, texts)),
+        borders=tuple(border for border in borders if border is not None),
+        masks=tuple((segment.turn, segment.why, segment.loss) for segment in draft.segments),
+    )
+
+
+def _is_each_string_once_and_whole(draft: Draft, origins: tuple[Origin, ...]) -> bool:
+    assert isinstance(draft.example, Conversation)
+    strings = {
+        Origin(number, path): text
+        for number, turn in enumerate(draft.example.turns)
+        for path, text in turn.texts.items()
+    }
+    printed = sum(piece.stop - piece.start for piece in data_pieces(draft.text))
+    is_once = len(origins) == len(set(origins)) and set(origins) == set(strings)
+    return is_once and printed == sum(map(len, strings.values()))
+
+
+def _border(stop: int, gaps: list[tuple[int, int]]) -> _Border | None:
+    """The place of a segment's end within a gap; None inside of a string of the data."""
+    for number, (gap_start, gap_stop) in enumerate(gaps):
+        if gap_start <= stop <= gap_stop:
+            return _Border(number, stop - gap_start)
+    return None
