@@ -14,6 +14,7 @@ from engine.data.sources.rows import RawRow
 
 _QUESTIONS = ("question", "query")
 _ANSWERS = ("answer", "response")
+_MATERIAL = ("context", "passage", "choices", "options")
 
 
 def answer_key(row: Mapping[str, Any]) -> str | None:
@@ -25,11 +26,12 @@ def parse_question_answer(raw: RawRow) -> Conversation:
     """A user's turn and an answer.
 
     Raises:
-        BadRowError: a value is no string, or there is a context that nobody could know where to put.
+        BadRowError: a value is no string, or there is a context or a choice that nobody could know where to put.
     """
-    if not is_blank(raw.value.get("context")):
-        reason = "a question with a 'context' can be put together in several ways; write the row as 'messages'"
-        refuse(raw, "UNKNOWN_SCHEMA", reason)
+    material = next((key for key in _MATERIAL if not is_blank(raw.value.get(key))), None)
+    if material is not None:
+        reason = f"a question with {material!r} beside it can be put together in several ways"
+        refuse(raw, "UNKNOWN_SCHEMA", f"{reason}; write the row as 'messages'")
     question = optional_text(raw, first_present(raw.value, *_QUESTIONS) or "question")
     answer = optional_text(raw, answer_key(raw.value) or "answer")
     turns = turns_of(raw, [message("user", question), message("assistant", answer)])

@@ -55,29 +55,27 @@ def _unpacked(raw: RawRow, name: str, value: Any) -> Any:
 
 
 def tool_calls(raw: RawRow, number: int, message: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The calls of one message, from `tool_calls` or the older `function_call`.
+    """The calls of one message, from `tool_calls` or the older `function_call`, as such or as a string of JSON.
 
     Raises:
         BadRowError: a call has no name, or its arguments are no object.
     """
     calls = message.get("tool_calls")
     if is_blank(calls):
-        calls = [message["function_call"]] if not is_blank(message.get("function_call")) else []
-    if not isinstance(calls, list):
-        refuse(raw, "BAD_TOOL_CALL", f"tool_calls must be a list, found {kind_of(calls)}", number)
-    return [_call(raw, number, call) for call in calls]
+        calls = [] if is_blank(message.get("function_call")) else message["function_call"]
+    return [_call(raw, number, call) for call in written_calls(raw, number, calls)]
 
 
-def written_calls(raw: RawRow, number: int, text: Any) -> list[Any]:
-    """The calls of a turn that has nothing but them: JSON of one call or of a list of calls.
+def written_calls(raw: RawRow, number: int, calls: Any) -> list[Any]:
+    """A list of calls, from such a list, from one call, or from a string of JSON with either.
 
     Raises:
-        BadRowError: it is not JSON.
+        BadRowError: it is a string and not JSON.
     """
     try:
-        calls = parsed_json(text) if isinstance(text, str) else text
+        calls = parsed_json(calls) if isinstance(calls, str) else calls
     except ValueError as error:
-        refuse(raw, "BAD_TOOL_ARGUMENTS", f"the function call is not JSON: {error}", number)
+        refuse(raw, "BAD_TOOL_ARGUMENTS", f"the tool call is a string that is not JSON: {error}", number)
     return calls if isinstance(calls, list) else [calls]
 
 

@@ -17,6 +17,9 @@ ROLES: Mapping[str, Role] = {
     "human": "user",
     "assistant": "assistant",
     "gpt": "assistant",
+    "chatgpt": "assistant",
+    "bing": "assistant",
+    "bard": "assistant",
     "model": "assistant",
     "function_call": "assistant",
     "tool_call": "assistant",
@@ -29,6 +32,8 @@ ROLES: Mapping[str, Role] = {
 }
 """The names in use for the roles."""
 
+_PLAIN_KEYS = {"role", CONTENT}
+_MAY_SAY_NOTHING = ("assistant", "tool")
 _ROLES_OF_CALLS = ("function_call", "tool_call")
 _KEYS_OF_REASONING = (REASONING, "reasoning", "thinking")
 _KEYS_OF_SYSTEM = ("system", "system_prompt")
@@ -70,9 +75,10 @@ def _turn(raw: RawRow, number: int, given: Any, is_trained: bool) -> Turn:
         refuse(raw, "BAD_MESSAGE", reason, number)
     given = _in_openai_form(given)
     role = _role(raw, number, given)
-    content = given.get(CONTENT)
     if given["role"] in _ROLES_OF_CALLS and is_blank(given.get(TOOL_CALLS)):
-        given = {**given, CONTENT: "", TOOL_CALLS: written_calls(raw, number, content)}
+        given = {**given, CONTENT: "", TOOL_CALLS: written_calls(raw, number, given.get(CONTENT))}
+    if given.keys() <= _PLAIN_KEYS:
+        return Turn(role, {CONTENT: _content(raw, number, role, given)}, is_trained)
     values = {
         CONTENT: _content(raw, number, role, given),
         REASONING: _reasoning(raw, number, given),
@@ -90,6 +96,8 @@ def _turn(raw: RawRow, number: int, given: Any, is_trained: bool) -> Turn:
 
 def _in_openai_form(given: dict[str, Any]) -> dict[str, Any]:
     """`from` and `value`, ShareGPT's names, as `role` and `content`."""
+    if "from" not in given and "value" not in given:
+        return given
     renamed = dict(given)
     for name, theirs in (("role", "from"), (CONTENT, "value")):
         if renamed.get(name) is None and theirs in renamed:
@@ -108,7 +116,7 @@ def _role(raw: RawRow, number: int, given: Mapping[str, Any]) -> Role:
 
 def _content(raw: RawRow, number: int, role: Role, given: Mapping[str, Any]) -> str | list[dict[str, str]]:
     content = given.get(CONTENT)
-    if role == "assistant" and (content is None or content == []):
+    if role in _MAY_SAY_NOTHING and (content is None or content == []):
         return ""
     if isinstance(content, list):
         if not content:

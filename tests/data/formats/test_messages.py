@@ -47,6 +47,10 @@ def test_roles_by_other_names(name: str, role: str) -> None:
     assert said(asked({"role": name, "content": "x"}))[1] == (role, "x")
 
 
+def test_a_tool_may_give_nothing_back() -> None:
+    assert said(asked({"role": "tool", "content": None}))[1] == ("tool", "")
+
+
 def test_content_as_parts_of_text_stays_so() -> None:
     parts = [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]
     (_, turn) = turns_of(asked({"role": "assistant", "content": parts}))

@@ -32,10 +32,10 @@ def test_the_rows_system_prompt_comes_first() -> None:
 
 def test_a_refusal_counts_turns_as_the_chat_does() -> None:
     bad_row = refusal(
-        {"conversations": [{"from": "human", "value": "a"}, {"from": "bing", "value": "b"}], "system": "s"}
+        {"conversations": [{"from": "human", "value": "a"}, {"from": "narrator", "value": "b"}], "system": "s"}
     )
     assert (bad_row.code, bad_row.turn) == ("UNKNOWN_ROLE", 3)
-    assert "found the role 'bing'; allowed are" in bad_row.reason
+    assert "found the role 'narrator'; allowed are" in bad_row.reason
 
 
 def test_weights_of_sharegpt_count() -> None:
@@ -94,6 +94,7 @@ def test_rows_of_one_question(row: dict[str, Any], talk: list[tuple[str, str]]) 
         ({"instruction": "a", "output": "b", "system": 3}, "system must be a string, found a number"),
         ({"question": "a", "answer": 4}, "answer must be a string, found a number"),
         ({"question": "a", "context": "page", "answer": "b"}, "write the row as 'messages'"),
+        ({"question": "a", "choices": ["b", "c"], "answer": "b"}, "a question with 'choices' beside it"),
     ],
 )
 def test_rows_of_one_question_that_break_the_rules(row: dict[str, Any], reason: str) -> None:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers
+from transformers import PreTrainedTokenizerFast
 
 from engine.data import DataError
 from engine.data.audit.checks import flags_of
 from engine.data.conversation import TokenRow
+from engine.data.rendering.given_tokens import decoded
 from engine.data.rendering.rendered import Rendered
 from engine.data.rendering.renderer import Renderer
 from tests.data import templates
@@ -152,3 +158,40 @@ def test_an_answer_without_its_end_is_named(prepare_rows: Prepare) -> None:
 def test_tokens_of_plain_text_are_no_prompt(prepare_rows: Prepare) -> None:
     prepared = prepare_rows({"input_ids": ids("A page of a book."), "labels": ids("A page of a book.")})
     assert set(prepared.codes) == {"ALL_TRAINED"}
+
+
+@given(
+    text=st.text(st.characters(exclude_categories=["Cs"]), max_size=12), cuts=st.lists(st.integers(0, 48), max_size=6)
+)
+def test_tokens_may_cut_a_text_anywhere(text: str, cuts: list[int]) -> None:
+    written = text.encode()
+    places = sorted({0, len(written), *(cut for cut in cuts if cut < len(written))})
+    tokens = [written[start:stop] for start, stop in pairwise(places)]
+    read, starts = decoded(tokens)
+    assert read == text
+    assert starts == [len(written[:place].decode(errors="ignore")) for place in places[:-1]]
+
+
+@given(tokens=st.lists(st.binary(max_size=4), max_size=8))
+def test_bytes_that_are_no_text_keep_their_places(tokens: list[bytes]) -> None:
+    read, starts = decoded(tokens)
+    read.encode()
+    assert len(starts) == len(tokens)
+    assert starts == sorted(starts)
+    assert all(0 <= start <= len(read) for start in starts)
+
+
+def test_a_tokenizer_that_writes_spaces_as_a_letter() -> None:
+    pieces = ["<unk>", "<s>", "</s>", *(f"<0x{byte:02X}>" for byte in range(256)), "▁", "a", "b", "▁a", "▁ab", "ab"]
+    merges = [("▁", "a"), ("a", "b"), ("▁a", "b")]
+    vocab = {piece: number for number, piece in enumerate(pieces)}
+    backend = Tokenizer(models.BPE(vocab=vocab, merges=merges, unk_token="<unk>", byte_fallback=True))
+    backend.normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
+    backend.decoder = decoders.Sequence([decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse()])
+    backend.add_special_tokens([AddedToken(text, special=True, normalized=False) for text in ("<s>", "</s>")])
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=backend, eos_token="</s>")
+    document = rendered({"text": "ab é a"}, tokenizer)
+    row = rendered({"input_ids": document.input_ids}, tokenizer)
+    assert str(document.text) == "ab é a</s>"
+    assert str(row.text) == " ab é a</s>"
+    assert [row.text[start] for start in row.starts] == [" ", " ", "é", "é", " ", "<"]
