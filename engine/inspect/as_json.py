@@ -7,11 +7,13 @@ from collections.abc import Iterable
 from typing import Any
 
 from engine.data.audit.flags import RowFlag, Severity
+from engine.data.conversation import Example
 from engine.data.errors import BadRow
 from engine.data.examine import Examined
+from engine.data.rendering.reasons import Segment
+from engine.data.rendering.token_bytes import TokenBytes
 from engine.inspect.opening import Inspection
-from engine.inspect.token_bytes import TokenBytes
-from engine.inspect.tokens import RowTokens
+from engine.inspect.tokens import RowTokens, role_of
 
 
 def to_line(value: Any) -> str:
@@ -36,6 +38,13 @@ def bad_row_as_json(bad: BadRow) -> dict[str, Any]:
 def all_flags(examined: Examined) -> list[dict[str, Any]]:
     """What is to be said about a row, whether it can be used or not."""
     return [bad_row_as_json(examined.bad)] if examined.bad is not None else flags_as_json(examined.flags)
+
+
+def segment_as_json(segment: Segment, example: Example) -> list[Any]:
+    """`[start, stop, turn, role, why, loss]`."""
+    turn = None if segment.turn is None else segment.turn + 1
+    role = role_of(example, segment.turn)
+    return [segment.start, segment.stop, turn, role, segment.why.value, segment.loss]
 
 
 def row_as_json(examined: Examined, inspection: Inspection, token_bytes: TokenBytes) -> dict[str, Any]:

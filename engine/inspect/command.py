@@ -6,38 +6,76 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from engine.config import Loaded, load_config
 from engine.data.audit.flags import Severity
 from engine.data.examine import Examined
+from engine.data.rendering.token_bytes import TokenBytes
 from engine.errors import UserError
 from engine.inspect.as_json import row_as_json, to_line
+from engine.inspect.as_text import RowPrinter
 from engine.inspect.opening import Inspection, open_inspection
+from engine.inspect.paper import paper_for
+from engine.inspect.progress import shown_on_terminal
+from engine.inspect.report_text import print_report
 from engine.inspect.server.serve import serve
-from engine.inspect.token_bytes import TokenBytes
+from engine.inspect.spike_text import SpikePrinter
+from engine.inspect.spikes import Spike, SpikeReader, read_spike
+from engine.inspect.validation import audit, is_ok, report_as_json
 from engine.rundir import resolve_run
 
-FAILED = 1
+FAILED, USAGE_ERROR = 1, 2
 _USUAL_SAMPLES = 3
 _ROWS_AT_ONCE = 64
 
 
 def inspect_command(options: argparse.Namespace, overrides: list[str]) -> int:
     """Print rows, or serve them. Raises ConfigError and RunNotFoundError."""
+    if options.spike is not None:
+        return _inspect_spike(options, overrides)
     loaded = _load(options, overrides)
     if options.serve:
-        return _told(lambda: serve(lambda: open_inspection(loaded)))
+        run = resolve_run(options.run) if options.run is not None else None
+        return _told(lambda: serve(lambda: open_inspection(loaded, needs_rows=run is None), run))
     return _told(lambda: _print_rows(options, open_inspection(loaded)))
 
 
 def validate_command(options: argparse.Namespace, overrides: list[str]) -> int:
     """Audit the data and print what was found. Raises ConfigError and RunNotFoundError."""
-    _load(options, overrides)
-    return 0
+    loaded = _load(options, overrides)
+    return _told(lambda: _print_audit(options, open_inspection(loaded)))
 
 
 def _load(options: argparse.Namespace, overrides: list[str]) -> Loaded:
-    return load_config(options.config or resolve_run(options.run).config_yaml, overrides)
+    if options.config is not None:
+        return load_config(options.config, overrides)
+    return load_config(resolve_run(options.run).config_yaml, overrides, check_files=False)
+
+
+def _inspect_spike(options: argparse.Namespace, overrides: list[str]) -> int:
+    """`--spike RUN:STEP`. Raises ConfigError and RunNotFoundError."""
+    name, _, step = options.spike.rpartition(":")
+    if not name or not step.isdecimal():
+        sys.stderr.write(f"pgs: --spike takes RUN:STEP, such as latest:120; found {options.spike!r}\n")
+        return USAGE_ERROR
+    run = resolve_run(name)
+    loaded = load_config(run.config_yaml, overrides, check_files=False)
+    return _told(lambda: _print_spike(options, read_spike(run, int(step)), loaded))
+
+
+def _print_spike(options: argparse.Namespace, spike: Spike, loaded: Loaded) -> int:
+    reader = SpikeReader(open_inspection(loaded, needs_rows=False))
+    if options.json:
+        _print_json(reader.as_json(spike))
+    else:
+        printer = SpikePrinter(reader, paper_for(sys.stdout, options.plain), options.full)
+        printer.headline(spike)
+        for row in spike.rows[: options.num_samples if options.num_samples is not None else _USUAL_SAMPLES]:
+            printer.row(row)
+        printer.legend()
+    sys.stdout.flush()
+    return 0
 
 
 def _told(work: Callable[[], int]) -> int:
@@ -53,12 +91,45 @@ def _told(work: Callable[[], int]) -> int:
 
 
 def _print_rows(options: argparse.Namespace, inspection: Inspection) -> int:
-    token_bytes = TokenBytes(inspection.tokenizer)
-    for examined in _wanted(options, inspection):
-        line = to_line(row_as_json(examined, inspection, token_bytes))
-        sys.stdout.buffer.write(line.encode("utf-8", "replace") + b"\n")
+    rows = _wanted(options, inspection)
+    if options.json:
+        token_bytes = TokenBytes(inspection.tokenizer)
+        for examined in rows:
+            _print_json(row_as_json(examined, inspection, token_bytes))
+    else:
+        _print_for_people(options, inspection, rows)
     sys.stdout.flush()
     return 0
+
+
+def _print_json(value: Any) -> None:
+    """One line in UTF-8, whatever the locale."""
+    sys.stdout.buffer.write(to_line(value).encode("utf-8", "replace") + b"\n")
+
+
+def _print_for_people(options: argparse.Namespace, inspection: Inspection, rows: Iterator[Examined]) -> None:
+    paper = paper_for(sys.stdout, options.plain)
+    printer = RowPrinter(inspection, paper, options.full, options.tokens)
+    printed: set[bool] = set()
+    for examined in rows:
+        printer.row(examined)
+        printed.add(examined.bad is None)
+    if True in printed:
+        printer.legend()
+    elif not printed and options.flagged:
+        paper.print(f"none of the {len(inspection.rows):,} rows has a warning or an error")
+
+
+def _print_audit(options: argparse.Namespace, inspection: Inspection) -> int:
+    total = len(inspection.rows)
+    with shown_on_terminal("audited", sys.stderr) as progress:
+        report = audit(inspection, total if options.num_samples is None else min(options.num_samples, total), progress)
+    if options.json:
+        _print_json(report_as_json(report, None))
+    else:
+        print_report(report, None, total, paper_for(sys.stdout, options.plain))
+    sys.stdout.flush()
+    return 0 if is_ok(report) else FAILED
 
 
 def _wanted(options: argparse.Namespace, inspection: Inspection) -> Iterator[Examined]:

@@ -11,7 +11,7 @@ from engine.data.audit.tokenizer_checks import tokenizer_flags
 from engine.data.errors import DataError
 from engine.data.examine import Examiner
 from engine.data.sources.corpus import Corpus
-from engine.data.sources.rows import SourceSpec
+from engine.data.sources.specs import specs_of
 from engine.inspect.rows import Rows
 from engine.inspect.torchless import load_tokenizer_without_torch
 from engine.model.hub import tokenizer_folder
@@ -37,28 +37,42 @@ class Inspection:
 
     def tokenizer_flags(self) -> tuple[AuditFlag, ...]:
         """Findings that concern every row alike."""
-        return tuple(tokenizer_flags(self.tokenizer, self.examiner.renderer.facts))
+        facts = self.examiner.renderer.facts
+        return tuple(tokenizer_flags(self.tokenizer, facts)) if facts is not None else ()
+
+    @property
+    def added_system_prompt(self) -> str:
+        """What the template says in the system's name where the data has no system turn."""
+        facts = self.examiner.renderer.facts
+        return facts.added_system_prompt if facts is not None else ""
 
 
-def open_inspection(loaded: Loaded) -> Inspection:
+def open_inspection(loaded: Loaded, needs_rows: bool = True) -> Inspection:
     """Load the tokenizer and find the rows. Imports no torch.
+
+    Without `needs_rows` data that is gone by now is no obstacle: then there are no rows.
 
     Raises:
         UserError: there is no usable tokenizer, or a source is missing or has no row at all.
     """
     model = loaded.config.model
-    rows = _rows(loaded.config)
+    try:
+        rows = _rows(loaded.config)
+    except DataError:
+        if needs_rows:
+            raise
+        rows = Rows(Corpus([]), Corpus([]))
     folder = tokenizer_folder(model.name_or_path, model.trust_remote_code, lambda done, total: None)
     tokenizer = load_tokenizer_without_torch(folder, model)
     return Inspection(loaded, tokenizer, rows, Examiner(tokenizer, loaded.config.data))
 
 
 def _rows(config: Config) -> Rows:
-    data = config.data
-    training = Corpus([SourceSpec(path) for path in data.dataset])
-    evaluation = Corpus([SourceSpec(path) for path in data.eval_dataset or ()], first_row=len(training))
+    train_sources, eval_sources = specs_of(config.data)
+    training = Corpus(train_sources)
+    evaluation = Corpus(eval_sources, first_row=len(training))
     rows = Rows(training, evaluation)
     if not len(rows):
-        named = [*data.dataset, *(data.eval_dataset or ())]
+        named = [source.path for source in (*train_sources, *eval_sources)]
         raise DataError(f"There is no row to look at in {', '.join(named) or 'data.dataset, which is empty'}.")
     return rows

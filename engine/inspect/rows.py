@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 from engine.data.errors import BadRow, DataError
 from engine.data.sources.corpus import Corpus
@@ -41,11 +42,19 @@ class Rows:
         Raises:
             DataError: there is no such row.
         """
-        training, evaluation = self._corpora
         if not 0 <= row < len(self):
-            raise DataError(f"there is no row {row}; the rows are 0 to {len(self) - 1}.")
-        return training.at(row) if row < len(training) else evaluation.at(row)
+            raise DataError(f"There is no row {row}; the rows are 0 to {len(self) - 1}.")
+        return next(self.read(row, row + 1))
 
     def read(self, start: int, stop: int) -> Iterator[RawRow | BadRow]:
-        """The rows `start` up to `stop`, as far as there are any."""
-        return (self.at(row) for row in range(start, min(stop, len(self))))
+        """The rows `start` up to `stop`, as far as there are any.
+
+        Raises:
+            DataError: a file has changed since it was opened, or cannot be read any more.
+        """
+        return chain.from_iterable(corpus.read(start, stop) for corpus in self._corpora)
+
+    @property
+    def training_rows(self) -> int:
+        """How many of the rows are there to train on; they come first."""
+        return len(self._corpora[0])

@@ -11,10 +11,10 @@ import numpy as np
 
 from engine.data.conversation import Conversation, Document, Example
 from engine.data.examine import Examined
+from engine.data.rendering.provenance import Sources
 from engine.data.rendering.reasons import Why
 from engine.data.rendering.rendered import Rendered
-from engine.data.template.layout import DataPiece, data_pieces
-from engine.inspect.token_bytes import TokenBytes
+from engine.data.rendering.token_bytes import TokenBytes
 
 Stretch = tuple[int, int]
 """Characters from a place in the text up to another."""
@@ -96,22 +96,12 @@ class RowTokens:
         return [(bounds[start], bounds[stop]) for start, stop in zip(edges[::2], edges[1::2], strict=True)]
 
     def _source(self, token: int) -> dict[str, Any] | None:
-        start = self.rendered.starts[token]
-        stop = start + max(1, len(self.text_of(token)))
-        number = bisect_right(self._piece_starts, start) - 1
-        if number < 0 or self._pieces[number].stop <= start:
-            return None
-        piece = self._pieces[number]
-        index = piece.index + start - piece.start
-        return {"field": piece.origin.field, "start": index, "stop": index + min(stop, piece.stop) - start}
+        source = self._sources.of(token)
+        return None if source is None else {"field": source.field, "start": source.start, "stop": source.stop}
 
     @cached_property
-    def _pieces(self) -> list[DataPiece]:
-        return data_pieces(self.rendered.text)
-
-    @cached_property
-    def _piece_starts(self) -> list[int]:
-        return [piece.start for piece in self._pieces]
+    def _sources(self) -> Sources:
+        return Sources(self.rendered)
 
 
 def role_of(example: Example, turn: int | None) -> str | None:

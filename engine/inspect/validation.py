@@ -1,13 +1,39 @@
-"""The audit of a data set in the shapes of docs/json.md."""
+"""The audit of a data set, and its findings in the shapes of docs/json.md."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from engine.data.audit.flags import Severity
+from engine.data.audit.ledger import Ledger
 from engine.data.audit.report import Report
+from engine.inspect.opening import Inspection
 
 Json = dict[str, Any]
+Progress = Callable[[int, int], None]
+
+_ROWS_AT_ONCE = 128
+
+
+def new_ledger(inspection: Inspection) -> Ledger:
+    """An empty ledger that judges bad rows as the config does."""
+    return Ledger(bad_rows_stop=inspection.config.data.on_bad_row == "stop")
+
+
+def audit(inspection: Inspection, rows: int, progress: Progress) -> Report:
+    """Examine the first `rows` rows as training would; `progress(done, total)` is called on the way.
+
+    Raises:
+        UserError: the rows cannot be read or rendered at all.
+    """
+    ledger = new_ledger(inspection)
+    for start in range(0, rows, _ROWS_AT_ONCE):
+        stop = min(start + _ROWS_AT_ONCE, rows)
+        for examined in inspection.examiner.examine(list(inspection.rows.read(start, stop))):
+            ledger.enter(examined)
+        progress(stop, rows)
+    return ledger.report(inspection.rows.files, inspection.tokenizer_flags())
 
 
 def report_as_json(report: Report, fill: Json | None) -> Json:

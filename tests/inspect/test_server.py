@@ -102,13 +102,14 @@ def _one_row(server: Server) -> None:
 def _bad_requests(server: Server) -> None:
     for method, params, said in [
         ("shout", {}, "unknown method 'shout'; known are hello"),
-        ("sample", {"row": 65}, "there is no row 65; the rows are 0 to 64"),
+        ("sample", {"row": 65}, "There is no row 65; the rows are 0 to 64"),
         ("sample", {"row": -1}, "row must be a whole number from 0 on"),
         ("sample", {"row": "x"}, "row must be a whole number from 0 on"),
         ("sample", {}, "row must be a whole number from 0 on"),
         ("token", {"row": 0, "token": 49}, "there is no token 49; the row has 49"),
         ("rows", {"flagged": "yes"}, "flagged must be true or false"),
         ("rows", {"colour": "red"}, "unknown params: colour"),
+        ("spike", {"step": 3}, "start the server with --run RUN"),
     ]:
         with pytest.raises(LookupError, match=said):
             server.ask(method, **params)

@@ -10,14 +10,17 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 
-from engine.data.audit.ledger import Ledger
 from engine.data.audit.report import Report
+from engine.data.errors import BadRow
+from engine.data.sources.rows import RawRow
+from engine.data.tokenized import characters_of
 from engine.errors import UserError
 from engine.inspect.opening import Inspection
 from engine.inspect.server.search import TextSearch
 from engine.inspect.server.summaries import Summaries
+from engine.inspect.validation import new_ledger
 
-_ROWS_AT_ONCE = 32  # about ten milliseconds of work, after which a request gets its turn
+_ROWS_AT_ONCE, _CHARACTERS_AT_ONCE = 32, 50_000  # some ten milliseconds of work, then a request gets its turn
 _SEARCHES_KEPT = 4
 _SECONDS_TO_STOP = 2.0
 
@@ -29,7 +32,7 @@ class Background:
         self.summaries = Summaries(len(inspection.rows), inspection.limit)
         self.error: str | None = None
         self._inspection = inspection
-        self._ledger = Ledger(bad_rows_stop=inspection.config.data.on_bad_row == "stop")
+        self._ledger = new_ledger(inspection)
         self._ledger_lock = threading.Lock()
         self._searches: OrderedDict[str, TextSearch] = OrderedDict()
         self._newest_search: TextSearch | None = None
@@ -100,13 +103,22 @@ class Background:
             search.enter(row)
 
     def _go_on_auditing(self) -> None:
-        start = self.summaries.done
-        rows = list(self._inspection.rows.read(start, start + _ROWS_AT_ONCE))
-        examined = self._inspection.examiner.examine(rows)
+        examined = self._inspection.examiner.examine(self._next_rows())
         with self._ledger_lock:
             for one in examined:
                 self._ledger.enter(one)
                 self.summaries.enter(one)
+
+    def _next_rows(self) -> list[RawRow | BadRow]:
+        start = self.summaries.done
+        rows: list[RawRow | BadRow] = []
+        size = 0
+        for row in self._inspection.rows.read(start, start + _ROWS_AT_ONCE):
+            rows.append(row)
+            size += 0 if isinstance(row, BadRow) else characters_of(row.value)
+            if size >= _CHARACTERS_AT_ONCE:
+                break
+        return rows
 
 
 def _error_of(work: Callable[[], None], name: str) -> str | None:

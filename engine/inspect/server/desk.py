@@ -8,8 +8,8 @@ from engine.data.conversation import Conversation, Document, Example
 from engine.data.errors import BadRow
 from engine.data.examine import Examined
 from engine.data.rendering.draft import Draft
+from engine.data.rendering.token_bytes import TokenBytes
 from engine.inspect.opening import Inspection
-from engine.inspect.token_bytes import TokenBytes
 from engine.inspect.tokens import RowTokens, Stretch
 
 _ROWS_KEPT = 8

@@ -10,14 +10,15 @@ from engine.data.audit.flags import Severity
 from engine.data.conversation import Conversation
 from engine.data.errors import BadRow
 from engine.data.rendering.draft import Draft
-from engine.inspect.as_json import all_flags, bad_row_as_json, flags_as_json
+from engine.inspect.as_json import all_flags, bad_row_as_json, flags_as_json, segment_as_json
 from engine.inspect.opening import Inspection
 from engine.inspect.server.background import Background
 from engine.inspect.server.desk import Desk, OpenRow
 from engine.inspect.server.filters import FILTER_PARAMS, RowFilter, find_matches
 from engine.inspect.server.params import Params, RequestError
-from engine.inspect.tokens import role_of
+from engine.inspect.spikes import Spike, SpikeReader, read_spike
 from engine.inspect.validation import flags_of_set_as_json, lengths_as_json, roles_as_json
+from engine.rundir import RunDir
 
 PROTOCOL = 1
 _MOST_ROWS, _USUAL_ROWS = 1000, 50
@@ -27,9 +28,11 @@ Answer = dict[str, Any]
 
 
 class Methods:
-    """Answers requests about the rows of one config."""
+    """Answers requests about the rows of one config, and about the recorded steps of `run`, if there is one."""
 
-    def __init__(self, inspection: Inspection, background: Background) -> None:
+    def __init__(self, inspection: Inspection, background: Background, run: RunDir | None = None) -> None:
+        self._run = run
+        self._spike_reader = SpikeReader(inspection)
         self._inspection = inspection
         self._background = background
         self._desk = Desk(inspection)
@@ -41,6 +44,8 @@ class Methods:
             "sample": (self.sample, ("row",)),
             "tokens": (self.tokens, ("row", "start", "count", "at")),
             "token": (self.token, ("row", "token")),
+            "spike": (self.spike, ("step",)),
+            "spike_sample": (self.spike_sample, ("step", "index")),
         }
 
     def answer(self, method: str, params: Mapping[str, Any]) -> Answer:
@@ -145,7 +150,7 @@ class Methods:
         return {
             **place,
             "text": str.__getitem__(draft.text, slice(None)),
-            "segments": _segments(draft),
+            "segments": [segment_as_json(segment, draft.example) for segment in draft.segments],
             "flags": flags_as_json(_early_flags(draft)),
         }
 
@@ -176,19 +181,17 @@ class Methods:
             raise RequestError(f"there is no token {number}; the row has {len(tokens) if tokens else 0}")
         return {**tokens.as_json(number), "position": number}
 
+    def spike(self, params: Params) -> Answer:
+        return self._spike_reader.as_json(self._recorded(params))
 
-def _segments(draft: Draft) -> list[list[Any]]:
-    return [
-        [
-            segment.start,
-            segment.stop,
-            None if segment.turn is None else segment.turn + 1,
-            role_of(draft.example, segment.turn),
-            segment.why.value,
-            segment.loss,
-        ]
-        for segment in draft.segments
-    ]
+    def spike_sample(self, params: Params) -> Answer:
+        spike = self._recorded(params)
+        return self._spike_reader.sample_as_json(spike, spike.at(params.count("index")))
+
+    def _recorded(self, params: Params) -> Spike:
+        if self._run is None:
+            raise RequestError("steps are recorded in a run; start the server with --run RUN")
+        return read_spike(self._run, params.count("step"))
 
 
 def _early_flags(draft: Draft) -> Any:

@@ -13,12 +13,13 @@ from engine.inspect.server.background import Background
 from engine.inspect.server.methods import Methods
 from engine.inspect.server.params import RequestError
 from engine.inspect.server.wire import UnreadableRequestError, Wire, read_request
+from engine.rundir import RunDir
 
 _SWITCH_SECONDS = 0.0005
 """How long the audit's thread may keep an answer waiting; Python's own 5 ms add up within one answer."""
 
 
-def serve(open_data: Callable[[], Inspection]) -> int:
+def serve(open_data: Callable[[], Inspection], run: RunDir | None = None) -> int:
     """Answer requests until stdin or stdout is closed; the exit code is 0 then.
 
     Raises:
@@ -29,7 +30,7 @@ def serve(open_data: Callable[[], Inspection]) -> int:
     gc.freeze()  # what is there now stays; looking through it again and again would only delay answers
     sys.setswitchinterval(_SWITCH_SECONDS)
     background = Background(inspection)
-    methods = Methods(inspection, background)
+    methods = Methods(inspection, background, run)
     background.start()
     try:
         for line in wire.lines():

@@ -1,0 +1,96 @@
+"""`pgs validate`: the audit before a run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.data import templates
+from tests.data.conftest import byte_tokenizer, chat
+from tests.inspect.conftest import MakeConfig, Pgs
+
+
+def _report(pgs: Pgs, code: int, *arguments: object) -> Any:
+    said = pgs("validate", "--json", *arguments)
+    assert (said.code, said.err) == (code, "")
+    (report,) = said.lines
+    assert report["ok"] == (code == 0)
+    return report
+
+
+def _counts(report: Any) -> dict[str, int]:
+    return {flag["code"]: flag["count"] for flag in report["flags"]}
+
+
+def test_shares_lengths_flags_and_what_was_left_out(make_config: MakeConfig, pgs: Pgs) -> None:
+    config = make_config(chat("a", "b"), chat("x" * 100, "ok"), chat("Hi", "Hello", "More"), chat("q", "", "r", "s"))
+    report = _report(pgs, 0, "--config", config, "--data.max_seq_length", "64")
+    assert (report["rows_read"], report["rows_kept"], report["rows_dropped"]) == (4, 3, 1)
+    assert report["left_out"] == {"OVER_LIMIT": 1}
+    assert report["roles"]["user"]["loss_tokens"] == 0
+    assert report["roles"]["assistant"]["loss_tokens"] == report["loss_tokens"] == 2 + 6 + 2
+    assert report["lengths"] == [{"up_to": 32, "rows": 1}, {"up_to": 64, "rows": 2}, {"up_to": 128, "rows": 1}]
+    assert report["kinds"] == {"messages": 4}
+    counts = _counts(report)
+    assert (counts["NO_TRAINABLE_TOKENS"], counts["ENDS_WITHOUT_ANSWER"], counts["EMPTY_ANSWER"]) == (1, 1, 1)
+    assert [flag["first_rows"] for flag in report["flags"] if flag["code"] == "EMPTY_ANSWER"] == [[3]]
+    assert report["fill"] is None
+
+
+def test_a_bad_row_is_an_error_unless_it_is_skipped(make_config: MakeConfig, pgs: Pgs) -> None:
+    config = make_config(chat("a", "b"), {"body": 1}, chat("c", "d"), {"messages": []})
+    report = _report(pgs, 1, "--config", config)
+    assert [(bad["row"], bad["line"]) for bad in report["bad_rows"]] == [(1, 2), (3, 4)]
+    assert (report["rows_read"], report["rows_kept"], report["rows_bad"]) == (4, 2, 2)
+    report = _report(pgs, 0, "--config", config, "--data.on_bad_row", "skip")
+    assert _counts(report)["BAD_ROWS"] == 2
+
+
+def test_only_the_first_rows(make_config: MakeConfig, pgs: Pgs) -> None:
+    config = make_config(*[chat("a", "b")] * 5, {"body": 1})
+    assert _report(pgs, 0, "--config", config, "--num_samples", 5)["rows_read"] == 5
+    said = pgs("validate", "--config", config, "--num_samples", 5)
+    assert "5 read (the first of 6)" in said.out and "ok: " in said.out
+
+
+def test_a_template_that_adds_text_is_counted_by_row(make_config: MakeConfig, pgs: Pgs) -> None:
+    config = make_config(chat("2+2?", "Four."), template=templates.THINK)
+    assert _counts(_report(pgs, 0, "--config", config))["TEMPLATE_TEXT_IN_ANSWER"] == 1
+    config = make_config(chat("Who are you?", "Fern."), template=templates.DEFAULT_SYSTEM)
+    assert _counts(_report(pgs, 0, "--config", config))["SYSTEM_PROMPT_ADDED"] == 1
+
+
+def test_rows_that_train_everything_are_a_warning(make_config: MakeConfig, pgs: Pgs) -> None:
+    text = byte_tokenizer().apply_chat_template(chat("What colour is the sky?", "Blue."), tokenize=False)
+    ids = byte_tokenizer()(text, add_special_tokens=False)["input_ids"]
+    report = _report(pgs, 0, "--config", make_config({"input_ids": ids, "labels": ids}))
+    flags = {flag["code"]: flag["severity"] for flag in report["flags"]}
+    assert flags["ALL_TRAINED"] == "warning"
+    assert "PROMPT_IS_TRAINED" in flags
+
+
+def test_the_text_for_people(make_config: MakeConfig, pgs: Pgs) -> None:
+    rows = [chat("a", "b"), {"body": 1}, chat("x" * 100, "ok")]
+    said = pgs("validate", "--config", make_config(*rows, max_seq_length=64))
+    assert said.code == 1
+    for part in (
+        "3 read: 1 can be trained, 1 have nothing to train, 1 are bad (UNKNOWN_SCHEMA 1, OVER_LIMIT 1)",
+        "trained by role",
+        "up to 128",
+        "chats.jsonl, line 2: ",
+        "x error BAD_ROWS (1)",
+        "! warning NO_TRAINABLE_TOKENS (1)",
+        "not ok: look at the errors above",
+    ):
+        assert part in said.out
+
+
+@pytest.mark.parametrize("command", ["inspect", "validate"])
+def test_a_wrong_config_is_usage(make_config: MakeConfig, pgs: Pgs, command: str) -> None:
+    said = pgs(command, "--config", make_config(chat("a", "b")), "--data.max_seq_len", "64")
+    assert (said.code, said.out) == (2, "")
+    assert "data.max_seq_length" in said.err
+    said = pgs(command, "--run", "no-such-run")
+    assert (said.code, said.out) == (2, "")
+    assert "no such run" in said.err
