@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import asdict
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any
 from urllib.parse import quote
 
-
-def cache_folder() -> Path:
-    """Where this program keeps what it can do without: `${XDG_CACHE_HOME:-~/.cache}/pgs-tui`."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "pgs-tui"
+from engine.data.sources.scratch import cache_folder
 
 
 def remember(key: str, split: Any) -> None:

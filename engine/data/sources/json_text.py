@@ -82,7 +82,7 @@ class JsonText:
                 # A number or a word at the very end of what was read may have more to it.
                 if end < len(self._text) or self._is_at_end:
                     content = self._text[self._position : end].encode()
-                    self._advance(end)
+                    self._advance(end, content)
                     return value, content
             self._read_on()
 
@@ -103,9 +103,9 @@ class JsonText:
             ) from None
         self._position = 0
 
-    def _advance(self, position: int) -> None:
+    def _advance(self, position: int, content: bytes | None = None) -> None:
         passed = self._text[self._position : position]
-        content = passed.encode()
+        content = passed.encode() if content is None else content
         self.offset += len(content)
         self.checksum = crc32(content, self.checksum)
         newlines = passed.count("\n")

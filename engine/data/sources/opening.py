@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from engine.data.errors import DataError
@@ -23,7 +23,7 @@ def open_source(spec: SourceSpec, first_row: int, progress: ReadProgress | None)
         DataError: there is nothing of that name, or not that split, or a file cannot be read.
     """
     path = Path(spec.path).expanduser()
-    if path.is_dir():
+    if _is(Path.is_dir, path):
         files = [NamedFile(file) for file in data_files(path, spec.split)]
     elif is_hub_name(spec.path, Path()):
         split = find_split(spec.path, spec.split)
@@ -45,8 +45,15 @@ def _open(file: NamedFile, first_row: int, progress: ReadProgress | None) -> Row
     return TextRows(file, first_row, progress)
 
 
+def _is(question: Callable[[Path], bool], path: Path) -> bool:
+    try:
+        return question(path)
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror}.") from error
+
+
 def _single_file(path: Path, split: str) -> Path:
-    if not path.exists():
+    if not _is(Path.exists, path):
         raise DataError(f"{path}: no such file or folder; give {KINDS_OF_DATA}.")
     if split not in (TRAIN, EVALUATION):
         raise DataError(

@@ -13,11 +13,14 @@ from typing import Any
 from engine.data.errors import BadRow, DataError
 from engine.data.sources.named import NamedFile
 from engine.data.sources.rows import DataFile, RawRow, ReadProgress
+from engine.data.sources.scratch import mapped_table
 from engine.data.sources.table import Table, rows_of_table
 
 _GROUPS_KEPT = 2
 """One for whoever reads in order, one for whoever looks at single rows at the same time."""
 _ROWS_AT_ONCE = 256
+_LARGE_GROUP = 64 * 2**20
+"""Row groups of more bytes are unpacked to the disk instead of into memory: some files are one single group."""
 _BLOCK = 2**20
 
 
@@ -32,6 +35,7 @@ class ParquetRows:
         self._named = file
         self._first_row = first_row
         self._groups: OrderedDict[int, Table] = OrderedDict()
+        self._groups_on_disk: dict[int, Table] = {}
         self._lock = Lock()
         self._stamp = _stamp_of(file)
         self._sha256 = _sha256_of(file, self._stamp.size, progress)
@@ -58,21 +62,30 @@ class ParquetRows:
 
     def _group(self, group: int) -> Table:
         with self._lock:
+            if group in self._groups_on_disk:
+                return self._groups_on_disk[group]
             if group in self._groups:
                 self._groups.move_to_end(group)
                 return self._groups[group]
-            while len(self._groups) >= _GROUPS_KEPT:
-                self._groups.popitem(last=False)
             self._check_unchanged()
             try:
-                table = self._file.read_row_group(group)
+                table = self._load(group)
             except (OSError, ValueError) as error:  # pyarrow's own errors are ValueErrors
                 raise DataError(
                     f"{self._named.name}: row group {group + 1} cannot be read: {_first_line(error)}."
                 ) from error
             self._check_unchanged()
-            self._groups[group] = table
             return table
+
+    def _load(self, group: int) -> Table:
+        if self._file.metadata.row_group(group).total_byte_size > _LARGE_GROUP:
+            batches = self._file.iter_batches(_ROWS_AT_ONCE, row_groups=[group])
+            self._groups_on_disk[group] = mapped_table(self._file.schema_arrow, batches)
+            return self._groups_on_disk[group]
+        while len(self._groups) >= _GROUPS_KEPT:
+            self._groups.popitem(last=False)
+        self._groups[group] = self._file.read_row_group(group)
+        return self._groups[group]
 
     def _check_unchanged(self) -> None:
         stamp = _stamp_of(self._named)
@@ -120,7 +133,8 @@ def _opened(file: NamedFile) -> Any:
     import pyarrow.parquet
 
     try:
-        opened = pyarrow.parquet.ParquetFile(file.path)
+        # Without these two settings a whole column of a row group is read into memory before its first row is there.
+        opened = pyarrow.parquet.ParquetFile(file.path, pre_buffer=False, buffer_size=_BLOCK)
     except (OSError, ValueError) as error:
         raise DataError(f"{file.name} is no parquet file, or is damaged: {_first_line(error)}.") from error
     names = opened.schema_arrow.names

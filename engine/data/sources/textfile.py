@@ -7,16 +7,15 @@ import hashlib
 import io
 import os
 import shutil
-import tempfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any, BinaryIO
 
 from engine.data.errors import DataError
-from engine.data.sources.hub_memory import cache_folder
 from engine.data.sources.named import NamedFile
 from engine.data.sources.rows import DataFile, ReadProgress
+from engine.data.sources.scratch import nameless_file
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -87,7 +86,7 @@ class TextFile:
                 yield io.BufferedReader(_Reopened(self._unpacked.fileno()))
 
     def _unpack(self, packed: io.BufferedReader[Any]) -> io.BufferedReader[Any]:
-        self._unpacked = _nameless_file()
+        self._unpacked = nameless_file()
         with gzip.GzipFile(fileobj=packed) as text:
             shutil.copyfileobj(text, self._unpacked, _BLOCK)
         self._unpacked.flush()
@@ -159,13 +158,3 @@ class _Reopened(io.RawIOBase):
         target[: len(block)] = block
         self._position += len(block)
         return len(block)
-
-
-def _nameless_file() -> IO[bytes]:
-    """A temporary file beside the user's other caches, since /tmp may be a small one in main memory."""
-    cache = cache_folder()
-    try:
-        cache.mkdir(parents=True, exist_ok=True)
-        return tempfile.TemporaryFile(dir=cache)
-    except OSError:
-        return tempfile.TemporaryFile()
