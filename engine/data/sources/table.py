@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from engine.data.errors import BadRow
-from engine.data.sources.plain_values import plain
+from engine.data.sources.plain_values import converter_of
 from engine.data.sources.rows import RawRow
 
 Table = Any
@@ -19,7 +19,7 @@ def rows_of_table(table: Table, first_row: int, file: str, first_line: int) -> I
     A row with a value that cannot be read (a text that is not UTF-8, a date after the year 9999) comes as `BadRow`.
     """
     try:
-        values = table.to_pylist(maps_as_pydicts="lossy")
+        values = _values(table)
     except (ValueError, OverflowError) as error:
         if len(table) == 1:
             yield BadRow("BAD_VALUE", first_row, file, first_line, f"a value in it cannot be read: {error}")
@@ -28,4 +28,13 @@ def rows_of_table(table: Table, first_row: int, file: str, first_line: int) -> I
             yield from rows_of_table(table.slice(number, 1), first_row + number, file, first_line + number)
         return
     for number, value in enumerate(values):
-        yield RawRow(first_row + number, file, first_line + number, plain(value), is_columnar=True)
+        yield RawRow(first_row + number, file, first_line + number, value, is_columnar=True)
+
+
+def _values(table: Table) -> list[dict[str, Any]]:
+    values: list[dict[str, Any]] = table.to_pylist(maps_as_pydicts="lossy")
+    for field in table.schema:
+        if convert := converter_of(field.type):
+            for value in values:
+                value[field.name] = convert(value[field.name])
+    return values

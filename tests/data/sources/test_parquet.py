@@ -9,6 +9,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import datasets
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -76,6 +77,22 @@ def test_maps_become_objects(tmp_path: Path) -> None:
     column = pa.array([[("city", "Oslo"), ("days", None)]], type=pa.map_(pa.string(), pa.string()))
     pq.write_table(pa.table({"arguments": column}), tmp_path / "a.parquet")
     assert values(corpus(tmp_path / "a.parquet")) == [{"arguments": {"city": "Oslo", "days": None}}]
+
+
+def test_json_that_datasets_keeps_as_text_is_read(tmp_path: Path) -> None:
+    """Tool arguments of many shapes: `datasets` writes them as a column of JSON texts."""
+    rows = [
+        {"calls": [{"name": "w", "arguments": {"city": "Oslo"}}]},
+        {"calls": [{"name": "add", "arguments": {"a": 1, "b": [2]}}]},
+    ]
+    datasets.Dataset.from_list(rows, on_mixed_types="use_json").to_parquet(tmp_path / "a.parquet")
+    assert values(corpus(tmp_path / "a.parquet")) == rows
+
+
+def test_values_inside_lists_and_structs_are_plain_too(tmp_path: Path) -> None:
+    rows = [{"turns": [{"at": date(2024, 1, 2), "by": {"id": b"\xff"}}, None]}, {"turns": None}]
+    (first, second) = values(corpus(table(tmp_path / "a.parquet", rows)))
+    assert first == {"turns": [{"at": "2024-01-02", "by": {"id": "ff"}}, None]} and second == {"turns": None}
 
 
 def test_a_text_that_is_not_utf8_is_one_bad_row(tmp_path: Path) -> None:
