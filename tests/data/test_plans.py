@@ -101,6 +101,15 @@ def random_chat(drawn: random.Random, words: Sequence[str]) -> list[Message]:
     return start
 
 
+def test_an_answer_that_begins_like_the_generation_prompt_goes_the_long_way() -> None:
+    examiner = Examiner(byte_tokenizer(templates.OPENED_THINK), DataSection())
+    examined = [
+        examine(examiner, [{"role": "user", "content": "q"}, {"role": "assistant", "content": answer}])
+        for answer in ("a", "b", "<think>\nc", "<thin", "d")
+    ]
+    assert [is_planned(one) for one in examined] == [False, True, False, True, True]
+
+
 def examine(examiner: Examiner, messages: list[Message]) -> Examined:
     (examined,) = examiner.examine([RawRow(3, "any.jsonl", 4, {"messages": messages})])
     return examined

@@ -24,7 +24,7 @@ class ChatRenderer:
         self._template = template
         self._rules = rules
         self._encoder = encoder
-        self._plans = PlanBook()
+        self._plans = PlanBook(rules)
         self._planned = count(1)
 
     def draft(self, conversation: Conversation) -> Draft | BadRow:

@@ -9,16 +9,18 @@ the questions that the template asked; then its text and its mask are what the l
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Any, NamedTuple
 
-from engine.data.conversation import CONTENT, Conversation
+from engine.data.conversation import Conversation
 from engine.data.rendering.draft import Draft
+from engine.data.rendering.masking import MaskRules
 from engine.data.rendering.reasons import Segment, Why
 from engine.data.rendering.think import THINK_CLOSE
 from engine.data.template.chat_template import TemplateRefusedError
+from engine.data.template.header import beginnings
 from engine.data.template.layout import data_pieces, template_gaps
 from engine.data.template.traced import Origin, Run, TracedStr, runs_of
 from engine.data.template.watched import Guard, UnwatchableError, Watch
@@ -89,12 +91,13 @@ class _Known:
 class PlanBook:
     """The plans of one template under one set of rules."""
 
-    def __init__(self) -> None:
+    def __init__(self, rules: MaskRules) -> None:
         self._shapes: dict[Shape, _Known] = {}
+        self._supplied = tuple(_beginnings_of_rests(rules))
 
     def draft(self, conversation: Conversation) -> Draft | None:
         """The chat by a plan; None where there is none that fits it."""
-        shape = shape_of(conversation)
+        shape = self._shape_of(conversation)
         known = self._shapes.get(shape) if shape is not None else None
         for plan in known.plans if known is not None else ():
             draft = plan.draft(conversation)
@@ -105,7 +108,7 @@ class PlanBook:
     def learn(self, draft: Draft, watched: Callable[[Watch], str]) -> None:
         """Take note of a chat that went the long way; `watched` renders it anew with the strings of a watch."""
         conversation = draft.example
-        shape = shape_of(conversation) if isinstance(conversation, Conversation) else None
+        shape = self._shape_of(conversation) if isinstance(conversation, Conversation) else None
         if shape is None or len(self._shapes) > _MOST_SHAPES:
             return
         known = self._shapes.setdefault(shape, _Known())
@@ -117,21 +120,32 @@ class PlanBook:
         else:
             known.plans.append(plan)
 
+    def _shape_of(self, conversation: Conversation) -> Shape | None:
+        """What chats of one plan have in common; None for a chat that no plan can describe.
 
-def shape_of(conversation: Conversation) -> Shape | None:
-    """What chats of one plan have in common; None for a chat that no plan can describe."""
-    if conversation.tools:
-        return None
-    shape: list[Any] = []
-    for turn in conversation.turns:
-        message = turn.message
-        for value in message.values():
-            if not isinstance(value, str) or not value or value.isspace():
-                return None
-        if turn.is_answer and THINK_CLOSE in message.get(CONTENT, ""):
+        That is one with anything but text in it, and one in whose text the mask takes an interest: think tags, and an
+        answer that may begin with the rest of the generation prompt.
+        """
+        if conversation.tools:
             return None
-        shape += (turn.role, turn.trained, *message)
-    return tuple(shape)
+        shape: list[Any] = []
+        for turn in conversation.turns:
+            message = turn.message
+            for value in message.values():
+                if not isinstance(value, str) or not value or value.isspace():
+                    return None
+                if turn.is_answer and (value.startswith(self._supplied) or THINK_CLOSE in value):
+                    return None
+            shape += (turn.role, turn.trained, *message)
+        return tuple(shape)
+
+
+def _beginnings_of_rests(rules: MaskRules) -> Iterator[str]:
+    """What an answer begins with if it writes the rest of a generation prompt of which the template printed a part."""
+    prompt, added = rules.facts.generation_prompt, rules.tokens.added
+    for printed in beginnings(prompt, added):
+        if rest := prompt[printed:]:
+            yield rest[: min(beginnings(rest, added))]
 
 
 def _plan_of(draft: Draft, watched: Callable[[Watch], str]) -> Plan | None:

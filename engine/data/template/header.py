@@ -14,7 +14,7 @@ def header_in(gap: str, prompt: str, added_tokens: re.Pattern[str]) -> tuple[int
     """
     tokens = [match.end() for match in added_tokens.finditer(prompt)]
     shortest = tokens[0] if tokens else len(prompt.rstrip())
-    for length in _beginnings(prompt, added_tokens):
+    for length in beginnings(prompt, added_tokens):
         start = gap.rfind(prompt[:length])
         if start >= 0 and length >= shortest:
             return start, start + length
@@ -23,11 +23,11 @@ def header_in(gap: str, prompt: str, added_tokens: re.Pattern[str]) -> tuple[int
 
 def supplied_length(text: str, start: int, stop: int, prompt: str, added_tokens: re.Pattern[str]) -> int:
     """How many characters of this stretch of text begin like `prompt`, in whole tokens or lines."""
-    return next((n for n in _beginnings(prompt, added_tokens) if text.startswith(prompt[:n], start, stop)), 0)
+    return next((n for n in beginnings(prompt, added_tokens) if text.startswith(prompt[:n], start, stop)), 0)
 
 
 @lru_cache(maxsize=64)
-def _beginnings(prompt: str, added_tokens: re.Pattern[str]) -> list[int]:
+def beginnings(prompt: str, added_tokens: re.Pattern[str]) -> list[int]:
     """The lengths at which whole tokens or lines of a prompt end, the longest first."""
     tokens = [match.end() for match in added_tokens.finditer(prompt)]
     lines = [number for number, character in enumerate(prompt, start=1) if character == "\n"]
