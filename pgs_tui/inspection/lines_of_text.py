@@ -22,6 +22,9 @@ def _lines(found: Iterable[Piece], room: int) -> Iterator[list[Piece]]:
     left = room
     for piece in found:
         if piece.sign and piece.text in (NEWLINE, ASCII_NEWLINE):
+            if left < 0:  # a sign that is wider than the room
+                yield line
+                line = []
             yield [*line, piece]
             line, left = [], room
             continue

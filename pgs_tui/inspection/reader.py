@@ -40,6 +40,7 @@ class Reader:
         self._windows = TokenWindows(len(sample.text))
         self._number: int | None = None
         self._column: int | None = None
+        self._rank = 0
         self._cells, self._height, self._ascii = 80, 24, False
         self._layout = self._laid_out()
         self._top = self._layout.first
@@ -204,9 +205,8 @@ class Reader:
         order = sorted((n for n, loss in enumerate(losses) if loss is not None), key=lambda n: _badness(losses[n]))
         if not order:
             return False
-        current = self._number if self._number in order else None
-        rank = (order.index(current) + direction) % len(order) if direction and current is not None else 0
-        token = self._windows.token(order[rank])
+        self._rank = (self._rank + direction) % len(order) if direction else 0
+        token = self._windows.token(order[self._rank])
         if token is not None:
             self._number, self.cursor = token.number, self._layout.shown(token.start)
             self._reveal()
