@@ -45,7 +45,7 @@ def merges_newlines(request: pytest.FixtureRequest) -> bool:
 def test_ids_are_the_tokenizers_own(name: str, merges_newlines: bool) -> None:
     tokenizer = byte_tokenizer(templates.ALL[name], merges_newlines)
     renderer, drawn = Renderer(tokenizer), random.Random(name)
-    for _ in range(60):
+    for _ in range(25):
         rendered = render(renderer, random_chat(drawn, WORDS))
         assert rendered.input_ids == tokenizer(plain_text(rendered), add_special_tokens=False)["input_ids"]
         assert rendered.special_texts == ()
@@ -55,7 +55,7 @@ def test_ids_are_the_tokenizers_own(name: str, merges_newlines: bool) -> None:
 def test_loss_lies_in_answers_and_their_ends(name: str) -> None:
     tokenizer = byte_tokenizer(templates.ALL[name])
     renderer, drawn = Renderer(tokenizer), random.Random(name)
-    for _ in range(60):
+    for _ in range(25):
         messages = random_chat(drawn, WORDS + SPECIALS)
         rendered = render(renderer, messages)
         assert rendered.segments[0].start == 0
@@ -74,7 +74,7 @@ def test_loss_lies_in_answers_and_their_ends(name: str) -> None:
 def test_the_trained_tokens_read_as_the_answers(name: str, merges_newlines: bool) -> None:
     tokenizer = byte_tokenizer(templates.ALL[name], merges_newlines)
     renderer, drawn = Renderer(tokenizer), random.Random(name)
-    for _ in range(60):
+    for _ in range(25):
         messages = random_chat(drawn, [word for word in WORDS if not word.startswith("\n")] + SPECIALS)
         rendered = render(renderer, messages)
         answers = [turn["content"] for turn in messages if turn["role"] == "assistant" and turn["content"].strip()]
@@ -87,7 +87,7 @@ def test_the_data_writes_no_special_token(name: str) -> None:
     tokenizer = byte_tokenizer(templates.ALL[name])
     renderer, drawn = Renderer(tokenizer), random.Random(name)
     special_ids = set(tokenizer.convert_tokens_to_ids(SPECIALS))
-    for _ in range(60):
+    for _ in range(25):
         messages = random_chat(drawn, [*SPECIALS, "<|im", "_end|>", "a", "\n"])
         rendered = render(renderer, messages)
         harmless = [{**turn, "content": turn["content"].replace("<|", "<:")} for turn in messages]

@@ -51,7 +51,7 @@ class ChatRenderer:
         try:
             text = self._template.render(conversation.turns, conversation.tools)
         except TemplateRefusedError as refusal:
-            return conversation.bad_row("TEMPLATE_REFUSED", f"the chat template refuses it: {refusal}")
+            return conversation.bad_row("TEMPLATE_REFUSED", self._told(conversation, refusal))
         return Draft(conversation, text, mask_segments(text, conversation.turns, self._rules))
 
     def render(self, conversations: Sequence[Conversation]) -> list[Rendered | BadRow]:
@@ -59,6 +59,12 @@ class ChatRenderer:
         drafts = [self.draft(conversation) for conversation in conversations]
         encoded = iter(self._encoder.encode([draft.text for draft in drafts if isinstance(draft, Draft)]))
         return [draft if isinstance(draft, BadRow) else _with_tokens(draft, next(encoded)) for draft in drafts]
+
+    def _told(self, conversation: Conversation, refusal: TemplateRefusedError) -> str:
+        told = f"the chat template refuses it: {refusal}"
+        if self._rules.facts.takes_system or conversation.turns[0].role not in ("system", "developer"):
+            return told
+        return f"{told}; it takes no system turn, so put that text into the first question"
 
 
 def _with_tokens(draft: Draft, encoded: EncodedText | SpecialTextError) -> Rendered | BadRow:
