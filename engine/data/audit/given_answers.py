@@ -55,13 +55,29 @@ class GivenAnswers:
             is_prompt[answer.start : answer.stop] = False
         return is_prompt
 
+    def opening(self) -> NDArray[np.bool_]:
+        """[S] bool: what is no answer even where no header shows the answers.
+
+        That is the first word of the chat, behind what the template prints in front of all chats.
+        """
+        is_opening = np.zeros(len(self.rendered.input_ids), dtype=np.bool_)
+        before = self.facts.first_text.rstrip()
+        if not self.header and before and self.text.startswith(before):
+            word = re.compile(r"\s*\S*").match(self.text, len(before))
+            stop = word.end() if word is not None else len(before)
+            starts = self.rendered.starts
+            is_opening[bisect_left(starts, len(before)) : bisect_left(starts, stop)] = True
+        return is_opening
+
     def readable(self, start: int, stop: int) -> str:
-        """What the tokens `start` up to `stop` say last, without headers and ends if anything else is left."""
+        """What the tokens `start` up to `stop` say in front of an answer, without headers and ends."""
         bounds = [*self.rendered.starts, len(self.text)]
         text = self.text[bounds[start] : bounds[stop]]
-        marks = "|".join(map(re.escape, (self.header, *self.facts.ends.all)))
-        parts = [part for part in re.split(marks, text) if part.strip()]
-        return (parts[-1] if parts else text).strip()
+        marks = "|".join(map(re.escape, filter(None, (self.header, *self.facts.ends.all))))
+        parts = [part for part in re.split(marks, text) if part.strip()] if marks else [text]
+        if not parts:
+            return text.strip()
+        return parts[-1 if self.header else 0].strip()
 
     def _begins_token(self, place: int) -> bool:
         starts = self.rendered.starts

@@ -57,19 +57,21 @@ def token_row_flags(row: TokenRow, rendered: Rendered, facts: TemplateFacts | No
 
     Nothing is said of rows in which nothing looks like such an answer.
     """
-    found = GivenAnswers(rendered, facts) if facts is not None else None
-    answers = found.find() if found is not None else []
-    if found is None or not answers:
+    if facts is None:
         return
+    found = GivenAnswers(rendered, facts)
+    answers = found.find()
     has_loss = rendered.has_loss if row.has_loss is None else np.array(row.has_loss, dtype=np.bool_)
-    trained_prompts = has_loss & found.prompts(answers)
+    trained_prompts = has_loss & (found.prompts(answers) if answers else found.opening())
     start = _first_that_says_something(rendered, found.text, trained_prompts)
     if start is not None:
         trained = f"{has_loss.sum()} of {len(has_loss)} tokens have loss"
-        shown = found.readable(*_stretch_around(trained_prompts, start))
+        shown = found.readable(*_stretch_around(trained_prompts if answers else has_loss, start))
         shown = shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}…"
         yield _flag(row, "PROMPT_IS_TRAINED", f"{trained}, among them what stands in front of an answer: {shown!r}")
-    if found.facts.ends.all and not answers[-1].has_end and has_loss[-1]:
+    if not answers:
+        return
+    if facts.ends.all and not answers[-1].has_end and has_loss[-1]:
         message = "the last answer has no token that ends it, so the model does not learn to stop there"
         yield _flag(row, "NO_EOS", message)
 

@@ -124,7 +124,7 @@ def test_the_right_labels_raise_no_flag(prepare_rows: Prepare, template: str) ->
 
 
 @pytest.mark.parametrize(
-    "name", ["cohere", "deepseekv3", "gemma3", "gptoss", "llama3", "phi3", "qwen3_5_think", "smolvlm"]
+    "name", ["cohere", "deepseekv3", "gemma3", "gptoss", "llava_next", "llama3", "phi3", "qwen3_5_think", "smolvlm"]
 )
 def test_real_templates_show_where_the_answers_are(name: str) -> None:
     renderer = Renderer(real.tokenizer_of(name))
