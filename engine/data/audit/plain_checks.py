@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,9 @@ def document_flags(document: Document, rendered: Rendered) -> Iterator[RowFlag]:
     if document.is_empty:
         message = "there is no text that could be trained; the end token alone is not"
         yield _flag(document, "EMPTY_ANSWER", message)
+    elif rendered.segments[-1].why is not Why.TURN_END:
+        message = "the tokenizer has no end token, so nothing ends the text and the model does not learn to stop there"
+        yield _flag(document, "NO_EOS", message)
     if rendered.special_texts:
         if _writes_the_end(document, rendered):
             reason = "one is put behind each text anyway, so leave it out of the data"
@@ -39,11 +43,10 @@ def document_flags(document: Document, rendered: Rendered) -> Iterator[RowFlag]:
 
 def _token_across_the_border(document: Document, rendered: Rendered) -> Iterator[RowFlag]:
     """A token that is prompt and completion at once, as a space at the end of a prompt makes it."""
-    borders = [segment.stop for segment in rendered.segments if segment.why is Why.PROMPT]
     bounds = [*rendered.starts, len(rendered.text)]
-    for border in borders:
-        behind = bisect_left(bounds, border)
-        if bounds[behind] != border and border < rendered.segments[-1].start:
+    for before, after in pairwise(rendered.segments):
+        behind = bisect_left(bounds, after.start)
+        if (before.why, after.why) == (Why.PROMPT, Why.TEXT) and bounds[behind] != after.start:
             text = str.__getitem__(rendered.text, slice(bounds[behind - 1], bounds[behind]))
             message = (
                 f"the token {text!r} begins in the prompt and ends in the completion, so it is not trained; put white "

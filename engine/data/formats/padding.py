@@ -38,11 +38,15 @@ def _value(raw: RawRow, value: Any, depth: int) -> Any:
         refuse(raw, "BAD_MESSAGE", "it is nested too deeply")
     if isinstance(value, dict):
         return _struct(raw, value, depth)
-    if isinstance(value, list) and value and isinstance(value[0], dict | list | tuple):
+    if isinstance(value, list) and isinstance(_first(value), dict | list | tuple):
         if _is_map(value):
             return _struct(raw, dict(value), depth)
         return [_value(raw, item, depth + 1) for item in value]
     return value
+
+
+def _first(values: list[Any]) -> Any:
+    return next((value for value in values if value is not None), None)
 
 
 def _is_map(pairs: list[Any]) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from engine.data.formats.fields import checked_text, fault_in, is_blank, kind_of, parsed_json, refuse
+from engine.data.formats.fields import checked_text, fault_in, first_present, is_blank, kind_of, parsed_json, refuse
 from engine.data.sources.rows import RawRow
 
 _KEYS_OF_TOOLS = ("tools", "functions")
@@ -97,7 +97,7 @@ def _call(raw: RawRow, number: int, call: Any) -> dict[str, Any]:
 
 def _arguments(raw: RawRow, number: int, name: str, function: Mapping[str, Any]) -> dict[str, Any]:
     """An object, whether it was written as one, as a string of JSON, or (in a table) as a list of keys and values."""
-    arguments = function.get("arguments", function.get("parameters"))
+    arguments = function.get(first_present(function, "arguments", "parameters") or "arguments")
     if isinstance(arguments, str):
         try:
             arguments = parsed_json(arguments) if arguments.strip() else {}

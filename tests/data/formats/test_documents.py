@@ -39,6 +39,8 @@ def test_a_token_across_the_border_is_named(prepare_rows: Prepare) -> None:
     assert "'\\n\\n' begins in the prompt and ends in the completion" in prepared.flag("TOKEN_ACROSS_BORDER")
     apart = prepare_rows({"prompt": "aa", "completion": "\n\nb"}, {"prompt": "", "completion": "b"}, tokenizer=merging)
     assert apart.codes == {}
+    merging.eos_token = None
+    assert "TOKEN_ACROSS_BORDER" in prepare_rows({"prompt": "a\n", "completion": "\nb"}, tokenizer=merging).codes
 
 
 def test_hidden_characters_of_documents_are_counted(prepare_rows: Prepare) -> None:
@@ -53,10 +55,12 @@ def test_the_tokenizers_bos_comes_once_and_without_loss() -> None:
     assert [str(one.segment_of(number).why) for number in range(4)] == ["template", "text", "text", "turn_end"]
 
 
-def test_a_tokenizer_without_an_end_token_adds_none() -> None:
+def test_a_tokenizer_without_an_end_token_adds_none(prepare_rows: Prepare) -> None:
     tokenizer = byte_tokenizer()
     tokenizer.eos_token = None
-    assert rendered({"text": "ab"}, tokenizer).input_ids == ids("ab")
+    prepared = prepare_rows({"text": "ab"}, tokenizer=tokenizer)
+    assert prepared.data.train[0].input_ids.tolist() == ids("ab")
+    assert "the tokenizer has no end token" in prepared.flag("NO_EOS")
 
 
 @pytest.mark.parametrize("text", ["say <|eos|> now", "<|im_start|>user\nHi<|im_end|>", "<|bos|>"])

@@ -50,6 +50,11 @@ def test_nested_structs_of_nothing_but_nulls_are_left_out() -> None:
     assert arguments_of(second) == {"when": {"day": {"n": 1}}}
 
 
+def test_structs_behind_a_null_lose_their_padding() -> None:
+    (row,) = through_a_table(asked({"days": [None, {"n": 1}, {"m": 2}]}, "w"))
+    assert arguments_of(row) == {"days": [None, {"n": 1}, {"m": 2}]}
+
+
 def test_a_call_without_arguments_stays_a_call() -> None:
     first, _ = through_a_table(asked({}, "now"), asked({"a": 1}, "add"))
     assert arguments_of(first) == {}
