@@ -59,7 +59,9 @@ class RowPrinter:
     def _headline(self, examined: Examined, tokens: RowTokens | None) -> None:
         name = f"row {examined.row} · " if not self._paper.signs.is_plain else f"row {examined.row}, "
         said = f"{self._paper.signs.show_in_line(examined.file)}:{examined.line}"
-        self._paper.print(Ink(f"{name}{said}", "heading"), *([Ink(self._numbers(tokens))] if tokens else []))
+        self._paper.print(Ink(f"{name}{said}", "heading"))
+        if tokens is not None:
+            self._paper.paragraph(Ink("  "), self._numbers(tokens), margin=4)
 
     def _numbers(self, tokens: RowTokens) -> str:
         limit, count, trained = self._inspection.limit, len(tokens), tokens.loss_tokens
@@ -70,7 +72,7 @@ class RowPrinter:
         elif tokens.examined.is_truncated:
             fate = f"; {count - limit:,} tokens are cut off"
         kind = tokens.rendered.example.kind
-        return f"  {kind}: {count:,} tokens, {trained:,} of them trained{share}, limit {limit:,}{fate}"
+        return f"{kind}: {count:,} tokens, {trained:,} of them trained{share}, limit {limit:,}{fate}"
 
     def _flags(self, examined: Examined) -> None:
         marks = {"info": "-", "warning": "!", "error": "x", "critical": "x"}
@@ -79,8 +81,7 @@ class RowPrinter:
             turn = f", turn {flag['turn']}" if flag["turn"] is not None else ""
             message = self._paper.signs.show_in_line(flag["message"])
             head = Ink(f"  {marks[severity]} {severity} {flag['code']}{turn}: ", severity)
-            for number, line in enumerate(self._paper.wrapped([head, Ink(message)], 2)):
-                self._paper.print(*(["  "] if number else []), *line)
+            self._paper.paragraph(head, message, margin=4)
 
     def _block(self, block: Block, tokens: RowTokens) -> None:
         self._paper.rule(self._title(block, tokens.rendered.example))

@@ -123,11 +123,13 @@ def _print_for_people(options: argparse.Namespace, inspection: Inspection, rows:
 def _print_audit(options: argparse.Namespace, inspection: Inspection) -> int:
     total = len(inspection.rows)
     with shown_on_terminal("audited", sys.stderr) as progress:
-        report = audit(inspection, total if options.num_samples is None else min(options.num_samples, total), progress)
+        report, fill = audit(
+            inspection, total if options.num_samples is None else min(options.num_samples, total), progress
+        )
     if options.json:
-        _print_json(report_as_json(report, None))
+        _print_json(report_as_json(report, fill))
     else:
-        print_report(report, None, total, paper_for(sys.stdout, options.plain))
+        print_report(report, fill, total, paper_for(sys.stdout, options.plain))
     sys.stdout.flush()
     return 0 if is_ok(report) else FAILED
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import textwrap
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple, TextIO
@@ -54,6 +55,23 @@ class Paper:
         length = sum(len(ink.text) for ink in inks)
         rest = min(self.width or 80, 100) - length - 4
         self.print(Ink(f"{dash}{dash} ", "faint"), *inks, Ink(f" {dash * max(0, rest)}", "faint"))
+
+    def paragraph(self, head: Ink, text: str, margin: int) -> None:
+        """Print a text for people, broken between words; further lines begin `margin` columns further in."""
+        if self.width is None:
+            self.print(head, text)
+            return
+        filled = " " * len(head.text) + text
+        first, *others = textwrap.wrap(
+            filled,
+            max(_NARROWEST, self.width - 1),
+            subsequent_indent=" " * margin,
+            drop_whitespace=True,
+            break_on_hyphens=False,
+        ) or [filled]
+        self.print(head, first[len(head.text) :])
+        for line in others:
+            self.print(line)
 
     def wrapped(self, inks: Iterable[Ink], margin: int) -> Iterator[list[Ink]]:
         """Break a line of text where the paper ends; `margin` columns are taken already."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 from engine.data.audit.flags import Severity
 from engine.data.audit.report import Report
+from engine.inspect.fill import Json
 from engine.inspect.paper import Ink, Paper
-from engine.inspect.validation import Json, is_ok
+from engine.inspect.validation import is_ok
 
 _BAR = 24
 _BAD_ROWS_SHOWN = 10
@@ -40,7 +41,7 @@ def _print_counts(report: Report, fill: Json | None, total: int, paper: Paper) -
             f"{fill['packs']:,} of {fill['slots'] // max(1, fill['packs']):,} tokens, {fill['share']:.1%} full"
         )
     for name, text in lines.items():
-        paper.print(Ink(f"{name:<9}", "heading"), Ink(text))
+        paper.paragraph(Ink(f"{name:<9}", "heading"), text, margin=9)
     paper.print()
 
 
@@ -81,7 +82,7 @@ def _print_bad_rows(report: Report, paper: Paper) -> None:
         return
     paper.print(Ink("bad rows", "heading"))
     for bad in report.bad_rows[:_BAD_ROWS_SHOWN]:
-        _print_wrapped([Ink(f"  {paper.signs.show_in_line(str(bad))}")], paper)
+        paper.paragraph(Ink("  "), paper.signs.show_in_line(str(bad)), margin=4)
     if len(report.bad_rows) > _BAD_ROWS_SHOWN:
         paper.print(f"  and {len(report.bad_rows) - _BAD_ROWS_SHOWN:,} more; --json has them all")
     paper.print()
@@ -94,12 +95,7 @@ def _print_flags(report: Report, paper: Paper) -> None:
         severity = Severity(flag.severity)
         head = Ink(f"  {marks[severity]} {severity} {flag.code} ({flag.count:,}): ", severity)
         rows = f" (first rows: {', '.join(map(str, flag.rows))})" if flag.rows else ""
-        _print_wrapped([head, Ink(paper.signs.show_in_line(flag.message) + rows)], paper)
+        paper.paragraph(head, paper.signs.show_in_line(flag.message) + rows, margin=4)
     if not report.flags:
         paper.print("  none")
     paper.print()
-
-
-def _print_wrapped(inks: Sequence[Ink], paper: Paper) -> None:
-    for number, line in enumerate(paper.wrapped(inks, 4)):
-        paper.print(*(["    "] if number else []), *line)

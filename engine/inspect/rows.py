@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
 from engine.data.errors import BadRow, DataError
-from engine.data.sources.corpus import Corpus
+from engine.data.sources.corpus import Corpus, Span
 from engine.data.sources.rows import DataFile, RawRow, SourceSpec
 
 
@@ -53,6 +53,11 @@ class Rows:
             DataError: a file has changed since it was opened, or cannot be read any more.
         """
         return chain.from_iterable(corpus.read(start, stop) for corpus in self._corpora)
+
+    @property
+    def training_spans(self) -> Sequence[Span]:
+        """Which of the training rows come from which source."""
+        return self._corpora[0].spans
 
     @property
     def training_rows(self) -> int:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable
-from typing import Any
 
 from engine.data.audit.flags import Severity
 from engine.data.audit.ledger import Ledger
 from engine.data.audit.report import Report
+from engine.inspect.fill import Json, KeptRows, fill_of_packs
 from engine.inspect.opening import Inspection
 
-Json = dict[str, Any]
 Progress = Callable[[int, int], None]
 
 _ROWS_AT_ONCE = 128
@@ -21,19 +21,26 @@ def new_ledger(inspection: Inspection) -> Ledger:
     return Ledger(bad_rows_stop=inspection.config.data.on_bad_row == "stop")
 
 
-def audit(inspection: Inspection, rows: int, progress: Progress) -> Report:
-    """Examine the first `rows` rows as training would; `progress(done, total)` is called on the way.
+def audit(inspection: Inspection, rows: int, progress: Progress) -> tuple[Report, Json | None]:
+    """Examine the first `rows` rows as training would: what was found, and how full their packs are.
+
+    `progress(done, total)` is called on the way.
 
     Raises:
         UserError: the rows cannot be read or rendered at all.
     """
     ledger = new_ledger(inspection)
+    kept_rows, kept_lengths = array("q"), array("q")
     for start in range(0, rows, _ROWS_AT_ONCE):
         stop = min(start + _ROWS_AT_ONCE, rows)
         for examined in inspection.examiner.examine(list(inspection.rows.read(start, stop))):
             ledger.enter(examined)
+            if examined.kept:
+                kept_rows.append(examined.row)
+                kept_lengths.append(examined.kept)
         progress(stop, rows)
-    return ledger.report(inspection.rows.files, inspection.tokenizer_flags())
+    fill = fill_of_packs(inspection, KeptRows(kept_rows, kept_lengths))
+    return ledger.report(inspection.rows.files, inspection.tokenizer_flags()), fill
 
 
 def report_as_json(report: Report, fill: Json | None) -> Json:

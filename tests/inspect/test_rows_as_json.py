@@ -8,7 +8,11 @@ from typing import Any
 
 import pytest
 
+from engine.config import load_config
 from engine.data import prepare
+from engine.inspect.opening import open_inspection
+from engine.inspect.server.background import Background
+from engine.inspect.server.methods import Methods
 from tests.data import templates
 from tests.data.conftest import DataSection, byte_tokenizer, chat, write_rows
 from tests.inspect.conftest import MakeConfig, Pgs
@@ -118,10 +122,15 @@ def test_a_prompt_that_is_trained_is_shown_as_it_is(make_config: MakeConfig, pgs
     assert "What colour is the sky?" in flag["message"]
 
 
-def test_a_very_long_row_is_there_whole(make_config: MakeConfig, pgs: Pgs) -> None:
-    config = make_config(*[chat("a", "b")] * 5, chat("word " * 40_000, "ok"), *[chat("a", "b")] * 5)
-    row = _row(pgs, config, 5, "--data.max_seq_length", "300000")
-    assert (row["num_tokens"], row["loss_tokens"], _trained_text(row)) == (200_023, 3, "ok<|im_end|>")
+def test_a_very_long_row_is_there_whole(make_config: MakeConfig) -> None:
+    config = make_config(*[chat("a", "b")] * 5, chat("word " * 40_000, "ok"), max_seq_length=300_000)
+    inspection = open_inspection(load_config(config))
+    methods = Methods(inspection, Background(inspection))
+    text = methods.answer("sample", {"row": 5})["text"]
+    tokens = methods.answer("tokens", {"row": 5, "at": len(text) - 1, "count": 10})
+    assert (tokens["num_tokens"], tokens["loss_tokens"], len(text)) == (200_023, 3, 200_063)
+    assert [text[start:stop] for start, stop in tokens["lit"]] == ["ok<|im_end|>"]
+    assert tokens["start"] == 200_022
 
 
 def test_a_bad_row_is_a_line_with_its_reason(make_config: MakeConfig, pgs: Pgs) -> None:
@@ -133,7 +142,7 @@ def test_a_bad_row_is_a_line_with_its_reason(make_config: MakeConfig, pgs: Pgs) 
     assert (flag["code"], flag["severity"]) == ("UNKNOWN_SCHEMA", "error") and "body" in flag["message"]
 
 
-@pytest.mark.parametrize("template", [templates.TRIM, templates.CHATML])
+@pytest.mark.parametrize("template", [templates.TRIM, templates.CHATML], ids=["prints a BOS", "prints none"])
 def test_the_inspector_shows_the_ids_that_are_trained(
     make_config: MakeConfig, pgs: Pgs, tmp_path: Path, template: str
 ) -> None:

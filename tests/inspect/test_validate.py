@@ -70,6 +70,18 @@ def test_rows_that_train_everything_are_a_warning(make_config: MakeConfig, pgs: 
     assert "PROMPT_IS_TRAINED" in flags
 
 
+def test_the_fill_of_the_packs_is_that_of_training(make_config: MakeConfig, pgs: Pgs) -> None:
+    config = make_config(*[chat("a" * number, "b") for number in range(20)], chat("x" * 100, "ok"), max_seq_length=64)
+    report = _report(pgs, 0, "--config", config, "--data.packing", "true")
+    lengths = [22 + number for number in range(20)]
+    fill = report["fill"]
+    assert (fill["tokens"], fill["slots"]) == (sum(lengths), fill["packs"] * 64)
+    assert fill["share"] == pytest.approx(sum(lengths) / fill["slots"])
+    held_out = _report(pgs, 0, "--config", config, "--data.packing", "true", "--data.eval_split", "0.5")["fill"]
+    assert held_out["tokens"] < fill["tokens"]
+    assert "packs" in pgs("validate", "--config", config, "--data.packing", "true").out
+
+
 def test_the_text_for_people(make_config: MakeConfig, pgs: Pgs) -> None:
     rows = [chat("a", "b"), {"body": 1}, chat("x" * 100, "ok")]
     said = pgs("validate", "--config", make_config(*rows, max_seq_length=64))

@@ -12,9 +12,14 @@ def held_out(samples: SampleStore, share: float, limit: int | None, seed: int) -
 
     At least one sample is kept apart, at most `limit`.
     """
-    wanted = max(1, round(share * len(samples)))
-    drawn = _draw(len(samples), wanted if limit is None else min(wanted, limit), f"{seed}:held out")
+    drawn = places_held_out(len(samples), share, limit, seed)
     return samples.pick([number for number in range(len(samples)) if number not in drawn]), samples.pick(sorted(drawn))
+
+
+def places_held_out(count: int, share: float, limit: int | None, seed: int) -> set[int]:
+    """Which of `count` samples `held_out` keeps apart."""
+    wanted = max(1, round(share * count))
+    return _draw(count, wanted if limit is None else min(wanted, limit), f"{seed}:held out")
 
 
 def capped(samples: SampleStore, limit: int | None, seed: int) -> SampleStore:

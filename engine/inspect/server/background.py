@@ -15,6 +15,7 @@ from engine.data.errors import BadRow
 from engine.data.sources.rows import RawRow
 from engine.data.tokenized import characters_of
 from engine.errors import UserError
+from engine.inspect.fill import Json, fill_of_packs
 from engine.inspect.opening import Inspection
 from engine.inspect.server.search import TextSearch
 from engine.inspect.server.summaries import Summaries
@@ -31,6 +32,8 @@ class Background:
     def __init__(self, inspection: Inspection) -> None:
         self.summaries = Summaries(len(inspection.rows), inspection.limit)
         self.error: str | None = None
+        self.fill: Json | None = None
+        self._is_filled = not len(inspection.rows)
         self._inspection = inspection
         self._ledger = new_ledger(inspection)
         self._ledger_lock = threading.Lock()
@@ -66,7 +69,7 @@ class Background:
     @property
     def is_finished(self) -> bool:
         """The audit has seen all rows, or cannot go on."""
-        return self.error is not None or self.summaries.done == len(self._inspection.rows)
+        return self.error is not None or self._is_filled
 
     def report(self) -> Report:
         """What the audit has found so far."""
@@ -108,6 +111,9 @@ class Background:
             for one in examined:
                 self._ledger.enter(one)
                 self.summaries.enter(one)
+        if self.summaries.done == len(self._inspection.rows):
+            self.fill = fill_of_packs(self._inspection, self.summaries.kept())
+            self._is_filled = True
 
     def _next_rows(self) -> list[RawRow | BadRow]:
         start = self.summaries.done

@@ -82,7 +82,7 @@ class Methods:
 
     def audit(self, params: Params) -> Answer:
         background = self._background
-        finished = background.is_finished
+        finished = background.is_finished  # asked first: what follows is then all there is
         report = background.report()
         return {
             "done": background.summaries.done,
@@ -103,7 +103,7 @@ class Methods:
             "roles": roles_as_json(report),
             "lengths": lengths_as_json(report),
             "kinds": dict(report.kinds),
-            "fill": None,
+            "fill": background.fill,
             "error": background.error,
         }
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from engine.data.audit.flags import Severity
 from engine.data.conversation import Conversation, Document
 from engine.data.examine import Examined
+from engine.inspect.fill import KeptRows
 
 _BITS = 64
 _NO_FLAG = -1
@@ -91,6 +92,11 @@ class Summaries:
     def is_flagged(self, stop: int) -> NDArray[np.bool_]:
         """[stop] bool: which of the first rows have a flag of severity warning or worse."""
         return self._severity[:stop] >= Severity.WARNING.rank
+
+    def kept(self) -> KeptRows:
+        """The rows that can be trained."""
+        kept = np.flatnonzero(self._loss_tokens[: self.done])
+        return KeptRows(kept.tolist(), np.minimum(self._num_tokens[kept], self._limit).tolist())
 
 
 def _severity(examined: Examined) -> int:
