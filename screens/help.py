@@ -15,15 +15,26 @@ from pgs_tui.widgets.lines import Line, line, wrapped
 from pgs_tui.widgets.panel import Panel
 
 WIDTH = 76
-SIGNS = (
-    ("●", "training"),
-    ("◐", "getting ready, evaluating, saving"),
-    ("‖", "paused or held"),
-    ("✔ ■ ✖", "finished, stopped, failed or killed"),
-    ("▲", "an incident, or a value above the chart"),
-    ("×", "a value that is not a number or infinite, at its step"),
-    ("◆", "an evaluation"),
-)
+SIGNS: dict[ScreenName, tuple[tuple[str, str], ...]] = {
+    "dashboard": (
+        ("●", "training"),
+        ("◐", "getting ready, evaluating, saving"),
+        ("‖", "paused or held"),
+        ("✔ ■ ✖", "finished, stopped, failed or killed"),
+        ("▲", "an incident, or a value above the chart"),
+        ("×", "a value that is not a number or infinite, at its step"),
+        ("◆", "an evaluation"),
+    ),
+    "inspect": (
+        ("┃", "a line with something that is trained"),
+        ("⏎ →", "a newline, a tab"),
+        ("·", "a blank, where the tokens have borders"),
+        ("‹U+200B›", "a character that cannot be seen, or would disturb its neighbours"),
+        ("<F0>", "a token that is one byte of a character"),
+        ("▲ ✖", "a warning, an error"),
+    ),
+    "everywhere": (),
+}
 
 
 class HelpScreen(ModalScreen[None], inherit_bindings=False):
@@ -57,6 +68,7 @@ class HelpScreen(ModalScreen[None], inherit_bindings=False):
 class _Page(Panel):
     def __init__(self, screen: ScreenName) -> None:
         super().__init__(id="box")
+        self._signs = SIGNS[screen]
         self._entries = [(entry.shown, entry.help) for entry in keys_of(screen) if entry.shown]
         self._first = 0
 
@@ -80,7 +92,7 @@ class _Page(Panel):
 
     def _text(self, width: int) -> list[Line]:
         entries = [row for shown, help_text in self._entries for row in _entry(shown, help_text, width)]
-        signs = [row for sign, meaning in SIGNS for row in _entry(sign, meaning, width)]
+        signs = [row for sign, meaning in self._signs for row in _entry(sign, meaning, width)]
         mouse = "Text is selected with the terminal's own means; when started with --mouse, hold Shift."
         return [*entries, (), line(("signs", "title")), *signs, (), *wrapped(mouse, width, "dim")]
 

@@ -75,6 +75,11 @@ class Inspecting:
             self._inspector.close()
 
     @property
+    def pid(self) -> int | None:
+        """The process id of the inspector, once it was started."""
+        return self._inspector.pid if self._inspector else None
+
+    @property
     def is_busy(self) -> bool:
         """Something is still to come without being asked for anew by a person."""
         if self.ended is not None or self.opening.spike is not None:

@@ -279,6 +279,16 @@ class Reader:
             bottom = self._layout.walk(bottom, -1)
             left -= lines_of(self._layout.row(bottom))
         self._top = max(self._top, bottom if left >= 0 else self._layout.walk(bottom, 1))
+        self._fill()
+
+    def _fill(self) -> None:
+        """Leave no room below the last row while there is something above."""
+        left = self._height - sum(lines_of(row) for row in self.rows())
+        while left > 0 and self._top != self._layout.first:
+            above = self._layout.walk(self._top, -1)
+            left -= lines_of(self._layout.row(above))
+            if left >= 0:
+                self._top = above
 
     def _column_of(self, row: Row) -> int:
         column = 0

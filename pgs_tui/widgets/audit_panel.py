@@ -96,7 +96,7 @@ class AuditPanel(Panel):
             return line(("nothing found", "dim")) if self.state.finished else ()
         return joined(
             [
-                line((f"{_sign(flag)[0]} {flag.code} ", _sign(flag)[1]), (whole(flag.count), "text"))
+                line((f"{_sign(flag)[0]} {plain(flag.code)} ", _sign(flag)[1]), (whole(flag.count), "text"))
                 for flag in self.state.flags[:4]
             ],
             "  ",
@@ -123,7 +123,7 @@ class AuditPanel(Panel):
             *line(
                 (f"{sign} ", role),
                 (f"{whole(flag.count):>{broad}} ", "value"),
-                (flag.code, role),
+                (plain(flag.code), role),
                 (f"  {plain(_FOLDERS.sub('', flag.message))}", "dim"),
             ),
         )

@@ -121,7 +121,7 @@ class TokenView(Panel):
 
 def _flag(flag: Flag, width: int) -> list[Line]:
     sign, role = SIGNS.get(flag.severity, SIGNS["warning"])
-    head = line((f"{sign} ", role), (flag.code, role), ("  ", "text"))
+    head = line((f"{sign} ", role), (plain(flag.code), role), ("  ", "text"))
     room = width - line_width(head)
     text = plain(flag.message)
     if room < 20:

@@ -196,12 +196,12 @@ class Fake:
                 "mean_loss": loss,
                 "worst": [{"token": 1, "text": "bad", "loss": loss}],
             }
-            for index, row, loss in ((1, 2, 8.5), (0, 0, 1.25))
+            for index, row, loss in ((1, 3, 8.5), (0, 0, 1.25))
         ]
         return {"step": step, "loss": 9.41, "grad_norm": "Infinity", "rows": rows}
 
     def spike_sample(self, step: int, index: int) -> dict[str, Any]:
-        row = {1: 2, 0: 0}[index]
+        row = {1: 3, 0: 0}[index]
         tokens = self.tokens(row, start=0, count=10**9)
         lit = tokens["lit"]
         inside = [any(first <= place < stop for first, stop in lit) for place in tokens["starts"]]
