@@ -130,3 +130,16 @@ def test_text_between_every_answer_and_its_end_belongs_to_the_end(prepare_rows: 
 def test_a_space_that_the_prompt_leaves_to_the_answer_is_trained(prepare_rows: Prepare) -> None:
     prepared = prepare_rows(chat("a", "b", "c", "d"), template=templates.PARTS)
     assert prepared.trained_text() == " b<|eot|>| d<|eot|>"
+
+
+def test_a_chat_that_cannot_be_followed_is_a_bad_row(prepare_rows: Prepare) -> None:
+    template = "{% if messages | length > 2 %}{{ range(99999) | random }}{% endif %}" + templates.CHATML
+    prepared = prepare_rows(chat("a", "b"), chat("a", "b", "c", "d"), template=template, on_bad_row="skip")
+    assert [(bad.code, bad.line) for bad in prepared.data.report.bad_rows] == [("TEMPLATE_NOT_FOLLOWED", 2)]
+
+
+def test_a_template_that_prints_messages_as_json(prepare_rows: Prepare) -> None:
+    template = "{% for m in messages %}<|im_start|>{{ m | tojson }}<|im_end|>{% endfor %}"
+    messages = chat("a", "b")
+    messages[1]["reasoning_content"] = "c"
+    assert "b" in prepare_rows(messages, template=template).trained_text()

@@ -12,7 +12,7 @@ from engine.data.rendering.masking import MaskRules, mask_segments
 from engine.data.rendering.plans import PlanBook
 from engine.data.rendering.rendered import Rendered
 from engine.data.rendering.tokens import EncodedText, SpecialTextError, TextEncoder
-from engine.data.template.chat_template import ChatTemplate, TemplateRefusedError
+from engine.data.template.chat_template import ChatTemplate, TemplateRefusedError, UntracedTextError
 
 _CHECK_EVERY = 500  # chats drawn up by a plan: one of them goes the long way, too, and the two are compared
 
@@ -52,6 +52,8 @@ class ChatRenderer:
             text = self._template.render(conversation.turns, conversation.tools)
         except TemplateRefusedError as refusal:
             return conversation.bad_row("TEMPLATE_REFUSED", self._told(conversation, refusal))
+        except UntracedTextError as error:
+            return conversation.bad_row("TEMPLATE_NOT_FOLLOWED", str(error))
         return Draft(conversation, text, mask_segments(text, conversation.turns, self._rules))
 
     def render(self, conversations: Sequence[Conversation]) -> list[Rendered | BadRow]:

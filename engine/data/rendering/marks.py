@@ -9,7 +9,7 @@ from __future__ import annotations
 from engine.data.conversation import Turn
 from engine.data.rendering.masking import MaskOptions, MaskRules, mask_segments
 from engine.data.rendering.reasons import Segment, Why
-from engine.data.template.chat_template import ChatTemplate, TemplateRefusedError
+from engine.data.template.chat_template import ChatTemplate, TemplateRefusedError, UntracedTextError
 from engine.data.template.facts import TemplateFacts
 from engine.data.template.layout import data_pieces
 from engine.data.template.probes import ANSWER, LATER, QUESTION, RESULT, THOUGHT, Prober, call
@@ -34,7 +34,7 @@ def marks_fault(template: ChatTemplate, facts: TemplateFacts, tokens: SpecialTok
             if not spans:
                 return None
             text = template.render(turns)
-        except TemplateRefusedError:
+        except (TemplateRefusedError, UntracedTextError):
             continue
         printed = {piece.turn for piece in data_pieces(text)}
         if not all(number in printed for number, turn in enumerate(turns) if turn.is_answer):

@@ -19,7 +19,15 @@ from engine.data.template.traced import TracedStr
 from engine.data.template.watched import Watch
 from engine.data.template.watched_environment import WatchedEnvironment
 
-_TEMPLATE_ERRORS = (jinja2.TemplateError, TypeError, ValueError, LookupError, ArithmeticError, AttributeError)
+_TEMPLATE_ERRORS = (
+    jinja2.TemplateError,
+    TypeError,
+    ValueError,
+    LookupError,
+    ArithmeticError,
+    AttributeError,
+    RecursionError,
+)
 _MARKS = ("\U0010fffc", "\U0010fffd")  # private use, and printed in probes alone
 
 Tools = Sequence[Mapping[str, Any]]
@@ -27,6 +35,10 @@ Tools = Sequence[Mapping[str, Any]]
 
 class TemplateRefusedError(ValueError):
     """The template raised on a conversation; the message is the template's own."""
+
+
+class UntracedTextError(DataError):
+    """What the template prints for a conversation cannot be followed back to the data."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,13 +88,13 @@ class ChatTemplate:
 
         Raises:
             TemplateRefusedError: the template raises on these turns, for example on the order of roles.
-            DataError: the two renderings differ, so the origins could not be trusted.
+            UntracedTextError: the two renderings differ, so the origins could not be trusted.
         """
         chat = _Chat(turns, tools, add_generation_prompt)
         plain = _guarded(self._render_plain, chat)
         traced = _guarded(self._render_traced, chat)
         if traced != plain and not self._is_of_another_time(chat, plain):
-            raise DataError(
+            raise UntracedTextError(
                 "The chat template does something that cannot be followed from the data to the text (the traced "
                 f"rendering has {len(traced)} characters, the tokenizer's {len(plain)}), so no mask can be proved."
             )

@@ -61,8 +61,7 @@ def _message(turn: Turn, forms: MessageForms, trace: Callable[[str, str], str]) 
     given = {key: value for key, value in turn.message.items() if value is not None}  # as transformers does
     message: dict[str, Any] = {ROLE: trace(turn.role, ROLE), **mapped_strings(given, trace)}
     if REASONING in message:
-        for name in OTHER_NAMES_OF_REASONING:
-            message.setdefault(name, message[REASONING])
+        message = {**dict.fromkeys(OTHER_NAMES_OF_REASONING, message[REASONING]), **message}
     if TOOL_CALLS in message:
         if forms.arguments_as_json:
             message[TOOL_CALLS] = [_with_json_arguments(call) for call in message[TOOL_CALLS]]

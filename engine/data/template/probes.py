@@ -10,7 +10,7 @@ from typing import Any
 
 from engine.data.conversation import CONTENT, REASONING, TOOL_CALLS, Role, Turn
 from engine.data.errors import DataError
-from engine.data.template.chat_template import ChatTemplate, TemplateRefusedError
+from engine.data.template.chat_template import ChatTemplate, TemplateRefusedError, UntracedTextError
 from engine.data.template.layout import DataPiece, data_pieces
 from engine.data.template.traced import TracedStr
 
@@ -94,14 +94,14 @@ class Prober:
         return len(self.prefix)
 
     def show(self, *turns: Turn, with_tool: bool = False, prompt: bool = False) -> Shown | None:
-        """The chat behind the prefix, or None where the template refuses it."""
+        """The chat behind the prefix, or None where the template refuses it or cannot be followed."""
         return self.show_bare(*self.prefix, *turns, with_tool=with_tool, prompt=prompt)
 
     def show_bare(self, *turns: Turn, with_tool: bool = False, prompt: bool = False) -> Shown | None:
-        """The chat as it is, or None where the template refuses it."""
+        """The chat as it is, or None where the template refuses it or cannot be followed."""
         try:
             text = self._template.render(turns, [TOOL] if with_tool else (), prompt)
-        except TemplateRefusedError:
+        except (TemplateRefusedError, UntracedTextError):
             return None
         return shown(text)
 
