@@ -122,6 +122,10 @@ def _model_folder(config: Config, session: Session) -> Path:
 def _prepare_data(config: Config, session: Session, tokenizer: PreTrainedTokenizerBase) -> PreparedData:
     session.phase("reading data")
 
+    def tell_reading(what: str, done: int, total: int) -> None:
+        session.phase(what)
+        session.progress(what, done, total, "bytes")
+
     def tell_progress(done: int, total: int) -> None:
         session.phase("tokenizing")
         session.progress("tokenizing", done, total, "rows")
@@ -131,7 +135,7 @@ def _prepare_data(config: Config, session: Session, tokenizer: PreTrainedTokeniz
             session.say(f"In the first {report.rows_read:,} rows:")
         _tell_audit(session, report)
 
-    data = prepare(config.data, tokenizer, tell_progress, tell_first_look, session.say)
+    data = prepare(config.data, tokenizer, tell_progress, tell_first_look, session.say, tell_reading)
     _tell_audit(session, data.report)
     info = read_run_info(session.run)
     if info is not None:

@@ -15,6 +15,7 @@ from engine.data.examine import Examiner, RowOptions
 from engine.data.feeding.split import capped, held_out
 from engine.data.feeding.store import SampleStore
 from engine.data.sources.corpus import Corpus, Span
+from engine.data.sources.rows import ReadProgress
 from engine.data.sources.specs import SourcesConfig, specs_of
 from engine.data.tokenized import FirstLook, Progress, Tokenized, Tokenizing
 
@@ -49,20 +50,21 @@ def prepare(
     progress: Progress | None = None,
     first_look: FirstLook | None = None,
     say: Callable[[str], None] | None = None,
+    reading: ReadProgress | None = None,
 ) -> PreparedData:
     """Make the samples of a run, out of the cache where the same rows were tokenized in the same way before.
 
     Rows count from 0 over the training files and then the evaluation files. `progress(done, total)` is called with
     rows while they are tokenized, `first_look` with what the first rows of a large set showed, `say` with a line for
-    people about the cache.
+    people about the cache, `reading` with the bytes of a download and of the first reading of the files.
 
     Raises:
         DataError: a file or (under `on_bad_row: stop`) a row cannot be used, or nothing is left to train, or all of it
             is trained, questions as well.
     """
     train_sources, eval_sources = specs_of(config)
-    train_rows = Corpus(train_sources)
-    eval_rows = Corpus(eval_sources, first_row=len(train_rows))
+    train_rows = Corpus(train_sources, progress=reading)
+    eval_rows = Corpus(eval_sources, first_row=len(train_rows), progress=reading)
     if not train_rows:
         named = ", ".join(source.path for source in train_sources)
         raise DataError(f"There is no row to train on in {named or 'data.dataset, which is empty'}.")

@@ -103,7 +103,7 @@ class TextFile:
     def _passed(self, block: memoryview) -> None:
         self._digest.update(block)
         self._done += len(block)
-        if self._progress is not None:
+        if block and self._progress is not None:
             self._progress("reading data", self._done, max(self._done, self._size))
 
     @contextmanager

@@ -68,7 +68,7 @@ def test_the_reading_tells_how_far_it_is(files: list[Path]) -> None:
     told: list[tuple[str, int, int]] = []
     Corpus([SourceSpec(str(files[0]))], progress=lambda *seen: told.append(seen))
     size = files[0].stat().st_size
-    assert told[-1] == ("reading data", size, size)
+    assert told == [("reading data", size, size)]
 
 
 def rewritten(path: Path, content: bytes) -> None:
