@@ -3,15 +3,16 @@ inspector share, so that they show the very same tokens."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
 
+from engine.data.audit.chat_checks import is_odd
 from engine.data.audit.checks import flags_of
 from engine.data.audit.flags import RowFlag, Severity
-from engine.data.conversation import Example
+from engine.data.conversation import Conversation, Example
 from engine.data.errors import BadRow, BadRowError
 from engine.data.feeding.samples import LossMask
 from engine.data.formats import parse_row
@@ -80,6 +81,7 @@ class Examiner:
         self._options = options
         mask = MaskOptions(options.train_on_template_text, options.train_on_reasoning, options.last_turn_only)
         self.renderer = Renderer(tokenizer, mask)
+        self._known_flags: dict[object, tuple[RowFlag, ...]] = {}
 
     def examine(self, rows: Sequence[RawRow | BadRow]) -> list[Examined]:
         """One result a row, in order. Many rows at once are faster: the tokenizer spreads them over the cores."""
@@ -102,11 +104,21 @@ class Examiner:
         example, has_loss, limit = found.example, found.has_loss, self._options.max_seq_length
         is_trained = bool(has_loss[:limit].any())
         flags = (
-            *flags_of(found, self.renderer.facts),
+            *self._flags_of(found),
             *_length_flags(example, has_loss, limit, is_trained),
         )
         kept = min(len(has_loss), limit) if is_trained else 0
         return Examined(example.row, example.file, example.line, flags, None, example, found, has_loss, kept)
+
+    def _flags_of(self, rendered: Rendered) -> Iterable[RowFlag]:
+        """Chats of one plan have the same findings, unless there is something in their text to be found."""
+        plan, example = rendered.plan, rendered.example
+        if plan is None or rendered.special_texts or not isinstance(example, Conversation) or is_odd(example):
+            return flags_of(rendered, self.renderer.facts)
+        known = self._known_flags.get(plan)
+        if known is None:
+            known = self._known_flags[plan] = tuple(flags_of(rendered, self.renderer.facts))
+        return [replace(flag, row=example.row, file=example.file, line=example.line) for flag in known]
 
 
 def _length_flags(example: Example, has_loss: LossMask, limit: int, is_trained: bool) -> Iterator[RowFlag]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from tokenizers import AddedToken, Tokenizer, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
 from engine.data import DataError
+from engine.data.rendering.starts import TokenStarts
 from engine.data.rendering.tokens import TextEncoder
 from engine.data.template.traced import Origin, TracedStr, concat
 from tests.data import templates
@@ -102,3 +104,13 @@ def test_a_tokenizer_that_makes_special_tokens_of_plain_text_is_told(prepare_row
     tokenizer.chat_template = templates.CHATML
     with pytest.raises(DataError, match=r"line 1: the tokenizer makes the special token '<\|im_end\|>' even of plain"):
         prepare_rows(chat("a", "b<|im_end|>"), tokenizer=tokenizer)
+
+
+def test_tokens_are_counted_as_if_all_starts_were_listed() -> None:
+    backend = byte_tokenizer(newline_merge=True).backend_tokenizer
+    for text in ["a\n\nb<|im_end|>\n\n\n", "é\U0001f600\n\n", "", "<|im_start|>"]:
+        starts = TokenStarts(backend.encode(text, add_special_tokens=False))
+        listed = [start for start, _ in backend.encode(text, add_special_tokens=False).offsets]
+        for place in range(len(text) + 2):
+            assert starts.tokens_before(place) == bisect_left(listed, place)
+        assert list(starts) == listed

@@ -5,10 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from engine.data.audit.flags import RowFlag, Severity, turn_flag
-from engine.data.audit.hidden import hidden_characters, told
+from engine.data.audit.hidden import hidden_characters, may_hide, told
 from engine.data.audit.tool_checks import tool_flags
 from engine.data.conversation import Conversation
 from engine.data.rendering.think import THINK_CLOSE, THINK_OPEN
+
+
+def is_odd(conversation: Conversation) -> bool:
+    """Whether anything in the text of the chat is to be told, besides who speaks when and what the template does."""
+    for turn in conversation.turns:
+        for text in turn.message.values():
+            if not isinstance(text, str) or THINK_OPEN in text or THINK_CLOSE in text or may_hide(text):
+                return True
+    return False
 
 
 def conversation_flags(conversation: Conversation) -> Iterator[RowFlag]:

@@ -23,9 +23,14 @@ _HIDDEN = re.compile(
 
 def hidden_characters(texts: Iterable[str]) -> Counter[str]:
     """How often each hidden character stands in the texts, in the order in which they appear."""
-    return Counter(
-        character for text in texts if not text.isascii() or not text.isprintable() for character in _found(text)
-    )
+    return Counter(character for text in texts if may_hide(text) for character in _found(text))
+
+
+def may_hide(text: str) -> bool:
+    """Whether there may be a hidden character in a text; False is certain, and quickly found."""
+    if not text.isascii():
+        return _HIDDEN.search(text) is not None
+    return not text.replace("\n", " ").replace("\t", " ").replace("\r", " ").isprintable()
 
 
 def told(found: Counter[str]) -> str:

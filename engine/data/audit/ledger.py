@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from engine.data.audit.flags import AuditFlag, FlagTally
 from engine.data.audit.places import Places
 from engine.data.audit.report import Report
-from engine.data.audit.shares import TrainedShares, trained_by_role
+from engine.data.audit.shares import TrainedShares
 from engine.data.audit.whole_set import about_the_set
 from engine.data.errors import BadRow
 from engine.data.examine import Examined
@@ -60,7 +60,7 @@ class Ledger:
         self.truncated += examined.is_truncated
         self.longest = max(self.longest, examined.kept)
         if examined.rendered is not None and examined.kept:
-            self.shares.add(examined.rendered.example, trained_by_role(examined.rendered, examined.kept))
+            self.shares.add(examined.rendered, examined.kept)
 
     def report(self, files: Sequence[DataFile], about_tokenizer: Iterable[AuditFlag] = ()) -> Report:
         """All that was found so far; its training rows and tokens are all the kept ones."""

@@ -3,24 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import NamedTuple
 
 from engine.data.conversation import Conversation, Document, Example
 from engine.data.rendering.rendered import Rendered
 
 TEMPLATE = "template"
 TOKENS = "tokens"
-
-
-class Stretch(NamedTuple):
-    """Tokens side by side that belong to one role."""
-
-    role: str
-    tokens: int
-    loss_tokens: int
 
 
 class Mask(Enum):
@@ -53,16 +43,23 @@ class TrainedShares:
     _tokens: Counter[str] = field(default_factory=Counter)
     _loss_tokens: Counter[str] = field(default_factory=Counter)
 
-    def add(self, example: Example, stretches: Iterable[Stretch]) -> None:
-        """Count one kept row."""
+    def add(self, rendered: Rendered, kept: int) -> None:
+        """Count the first `kept` tokens of a row, of which the very first never has loss."""
+        example, start, loss_tokens = rendered.example, 0, 0
+        for segment, stop in zip(rendered.segments, rendered.token_stops, strict=True):
+            stop = min(stop, kept)
+            if stop > start:
+                role = role_of(example, segment.turn)
+                self._tokens[role] += stop - start
+                if segment.loss:
+                    trained = stop - max(start, 1)
+                    self._loss_tokens[role] += trained
+                    loss_tokens += trained
+                start = stop
         share = self.masks[_mask_of(example)]
         share.rows += 1
-        share.possible -= 1
-        for role, tokens, loss_tokens in stretches:
-            self._tokens[role] += tokens
-            self._loss_tokens[role] += loss_tokens
-            share.possible += tokens
-            share.loss_tokens += loss_tokens
+        share.possible += kept - 1
+        share.loss_tokens += loss_tokens
 
     @property
     def tokens(self) -> int:
@@ -75,20 +72,6 @@ class TrainedShares:
     def by_role(self) -> dict[str, tuple[int, int]]:
         """Tokens and loss tokens of each role, the largest role first."""
         return {role: (tokens, self._loss_tokens[role]) for role, tokens in self._tokens.most_common() if tokens}
-
-
-def trained_by_role(rendered: Rendered, kept: int) -> list[Stretch]:
-    """The first `kept` tokens of a row, stretch by stretch; the first token never has loss."""
-    stretches: list[Stretch] = []
-    start = 0
-    for segment, stop in zip(rendered.segments, rendered.token_stops, strict=True):
-        tokens = min(stop, kept) - start
-        if tokens > 0:
-            untrained = 1 if start == 0 else 0
-            loss_tokens = tokens - untrained if segment.loss else 0
-            stretches.append(Stretch(role_of(rendered.example, segment.turn), tokens, loss_tokens))
-            start += tokens
-    return stretches
 
 
 def role_of(example: Example, turn: int | None) -> str:

@@ -34,6 +34,7 @@ class Rendered:
     token_stops: list[int]
     special_texts: tuple[str, ...] = ()
     plan: object | None = None  # as in `Draft`
+    array: NDArray[np.int32] | None = None
 
     @classmethod
     def of(
@@ -46,14 +47,24 @@ class Rendered:
     ) -> Rendered:
         """Assign the tokens to the segments."""
         stops = [tokens_before(encoded.starts, segment.stop) for segment in segments]
-        return cls(example, text, segments, encoded.ids, encoded.starts, stops, encoded.special_texts, plan)
+        return cls(
+            example, text, segments, encoded.ids, encoded.starts, stops, encoded.special_texts, plan, encoded.array
+        )
+
+    @property
+    def ids(self) -> NDArray[np.int32]:
+        """[S] int32: the same as `input_ids`."""
+        return np.array(self.input_ids, dtype=np.int32) if self.array is None else self.array
 
     @property
     def has_loss(self) -> NDArray[np.bool_]:
         """[S] bool: which tokens have loss; never the first one."""
-        stops = np.array(self.token_stops, dtype=np.int64)
-        counts = np.diff(stops, prepend=0)
-        has_loss = np.repeat(np.array([segment.loss for segment in self.segments], dtype=np.bool_), counts)
+        has_loss = np.zeros(len(self.input_ids), dtype=np.bool_)
+        start = 0
+        for segment, stop in zip(self.segments, self.token_stops, strict=True):
+            if segment.loss:
+                has_loss[start:stop] = True
+            start = stop
         has_loss[:1] = False
         return has_loss
 

@@ -45,12 +45,13 @@ class TokenStarts(Sequence[int]):
     def tokens_before(self, place: int) -> int:
         """How many tokens begin before a place in the text: `bisect_left` over all the starts."""
         token = self._encoding.char_to_token(place)
-        if token is None or self._start(token) != place or (token > 0 and self._start(token - 1) == place):
-            return bisect_left(self._all, place)
-        return int(token)
-
-    def _start(self, token: int) -> int:
-        return place_of(self._encoding, token)[0]
+        if token is None:
+            is_behind_all = len(self) == 0 or place > place_of(self._encoding, len(self) - 1)[0]
+            return len(self) if is_behind_all else bisect_left(self._all, place)
+        is_first = place_of(self._encoding, token)[0] == place
+        if is_first and (token == 0 or place_of(self._encoding, token - 1)[0] < place):
+            return int(token)
+        return bisect_left(self._all, place)
 
 
 def place_of(encoding: Encoding, token: int) -> tuple[int, int]:

@@ -19,11 +19,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from tokenizers import AddedToken, Encoding, Tokenizer
 
 from engine.data.errors import DataError
 from engine.data.rendering.starts import TokenStarts, place_of
-from engine.data.template.layout import data_pieces, template_gaps
+from engine.data.template.layout import data_pieces, data_spans, template_gaps
 from engine.data.template.traced import TracedStr
 
 _FIRST_PRIVATE = 0x10_0000  # plane 16, private use throughout
@@ -43,6 +44,7 @@ class EncodedText:
     ids: list[int]
     starts: Sequence[int]
     special_texts: tuple[str, ...] = ()
+    array: NDArray[np.int32] | None = None  # the ids once more, where they are at hand in this form
 
 
 class TextEncoder:
@@ -82,25 +84,27 @@ class TextEncoder:
 
     def _checked(self, text: TracedStr, encoding: Encoding) -> EncodedText | SpecialTextError:
         ids = encoding.ids
-        special_texts = self._written_by_data(text, ids, encoding)
+        array = np.fromiter(ids, dtype=np.int32, count=len(ids))
+        special_texts = self._written_by_data(text, array, encoding)
         if not special_texts:
-            return EncodedText(ids, TokenStarts(encoding))
+            return EncodedText(ids, TokenStarts(encoding), (), array)
         try:
             return self._encode_apart(text, special_texts)
         except SpecialTextError as error:
             return error
 
-    def _written_by_data(self, text: TracedStr, ids: list[int], encoding: Encoding) -> tuple[str, ...]:
+    def _written_by_data(self, text: TracedStr, ids: NDArray[np.int32], encoding: Encoding) -> tuple[str, ...]:
         """Control tokens that the tokenizer found in places where the data has a part in them."""
-        found = np.fromiter(ids, dtype=np.int32, count=len(ids))
-        control = np.flatnonzero(self._is_control[np.minimum(found, len(self._is_control) - 1)]).tolist()
-        pieces = data_pieces(text) if control else []
-        starts = [piece.start for piece in pieces]
+        control = np.flatnonzero(self._is_control[np.minimum(ids, len(self._is_control) - 1)]).tolist()
+        starts, stops = data_spans(text) if control else ([], [])
         written: list[str] = []
         for number in control:
-            start, stop = self._core(text, self._control[ids[number]], place_of(encoding, number))
+            start, stop = place_of(encoding, number)
+            content = self._control[int(ids[number])]
+            if stop - start != len(content):
+                start, stop = self._core(text, content, (start, stop))
             piece = bisect_right(starts, stop - 1) - 1
-            if piece >= 0 and pieces[piece].stop > start:
+            if piece >= 0 and stops[piece] > start:
                 written.append(str.__getitem__(text, slice(start, stop)))
         return tuple(written)
 

@@ -36,6 +36,19 @@ def data_pieces(text: TracedStr) -> list[DataPiece]:
     return pieces
 
 
+def data_spans(text: TracedStr) -> tuple[list[int], list[int]]:
+    """Where the pieces of `data_pieces` start and where they stop."""
+    starts: list[int] = []
+    stops: list[int] = []
+    position = 0
+    for length, origin, _ in runs_of(text):
+        if origin is not None and origin.field != ROLE:
+            starts.append(position)
+            stops.append(position + length)
+        position += length
+    return starts, stops
+
+
 def template_gaps(pieces: list[DataPiece], length: int) -> list[tuple[int, int]]:
     """The stretches before, between and after the pieces: one more than there are pieces, some of them empty."""
     starts = [0, *(piece.stop for piece in pieces)]
