@@ -11,7 +11,6 @@ from engine.data.conversation import Example
 from engine.data.errors import BadRow
 from engine.data.examine import Examined
 from engine.data.rendering.reasons import Segment
-from engine.data.rendering.token_bytes import TokenBytes
 from engine.inspect.opening import Inspection
 from engine.inspect.tokens import RowTokens, role_of
 
@@ -47,11 +46,11 @@ def segment_as_json(segment: Segment, example: Example) -> list[Any]:
     return [segment.start, segment.stop, turn, role, segment.why.value, segment.loss]
 
 
-def row_as_json(examined: Examined, inspection: Inspection, token_bytes: TokenBytes) -> dict[str, Any]:
+def row_as_json(examined: Examined, inspection: Inspection) -> dict[str, Any]:
     """One line of `pgs inspect --json`."""
     tokens = None
     if examined.rendered is not None:
-        tokens = RowTokens(examined, examined.rendered, inspection.limit, token_bytes)
+        tokens = RowTokens(examined, examined.rendered, inspection.limit, inspection.token_bytes)
     return {
         "row": examined.row,
         "file": examined.file,

@@ -8,7 +8,6 @@ from itertools import groupby
 from engine.data.audit.flags import Severity
 from engine.data.conversation import Conversation, Example
 from engine.data.examine import Examined
-from engine.data.rendering.token_bytes import TokenBytes
 from engine.inspect.as_json import all_flags
 from engine.inspect.blocks import Block, Piece, blocks_of
 from engine.inspect.opening import Inspection
@@ -27,7 +26,6 @@ class RowPrinter:
         self._paper = paper
         self._is_full = is_full
         self._lists_tokens = lists_tokens
-        self._token_bytes = TokenBytes(inspection.tokenizer)
         self._is_behind_the_limit = False
         plain = paper.signs.is_plain
         self._brackets = ("[[", "]]") if plain else ("⟦", "⟧")
@@ -45,7 +43,7 @@ class RowPrinter:
         """Print one row and an empty line."""
         tokens = None
         if examined.rendered is not None:
-            tokens = RowTokens(examined, examined.rendered, self._inspection.limit, self._token_bytes)
+            tokens = RowTokens(examined, examined.rendered, self._inspection.limit, self._inspection.token_bytes)
         self._is_behind_the_limit = False
         self._headline(examined, tokens)
         self._flags(examined)

@@ -11,7 +11,6 @@ from typing import Any
 from engine.config import Loaded, load_config
 from engine.data.audit.flags import Severity
 from engine.data.examine import Examined
-from engine.data.rendering.token_bytes import TokenBytes
 from engine.errors import UserError
 from engine.inspect.as_json import row_as_json, to_line
 from engine.inspect.as_text import RowPrinter
@@ -27,7 +26,6 @@ from engine.rundir import resolve_run
 
 FAILED, USAGE_ERROR = 1, 2
 _USUAL_SAMPLES = 3
-_ROWS_AT_ONCE = 64
 
 
 def inspect_command(options: argparse.Namespace, overrides: list[str]) -> int:
@@ -93,9 +91,8 @@ def _told(work: Callable[[], int]) -> int:
 def _print_rows(options: argparse.Namespace, inspection: Inspection) -> int:
     rows = _wanted(options, inspection)
     if options.json:
-        token_bytes = TokenBytes(inspection.tokenizer)
         for examined in rows:
-            _print_json(row_as_json(examined, inspection, token_bytes))
+            _print_json(row_as_json(examined, inspection))
     else:
         _print_for_people(options, inspection, rows)
     sys.stdout.flush()
@@ -140,9 +137,9 @@ def _wanted(options: argparse.Namespace, inspection: Inspection) -> Iterator[Exa
         yield from inspection.examiner.examine([inspection.rows.at(options.row)])
         return
     left = options.num_samples if options.num_samples is not None else _USUAL_SAMPLES
-    for start in range(0, len(inspection.rows), _ROWS_AT_ONCE):
-        count = _ROWS_AT_ONCE if options.flagged else min(left, _ROWS_AT_ONCE)
-        for examined in inspection.examiner.examine(list(inspection.rows.read(start, start + count))):
+    last = len(inspection.rows) if options.flagged else left
+    for batch in inspection.rows.batches(0, last):
+        for examined in inspection.examiner.examine(batch):
             if left and (not options.flagged or _is_flagged(examined)):
                 left -= 1
                 yield examined

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from engine.config import Config, Loaded
@@ -10,6 +11,7 @@ from engine.data.audit.flags import AuditFlag
 from engine.data.audit.tokenizer_checks import tokenizer_flags
 from engine.data.errors import DataError
 from engine.data.examine import Examiner
+from engine.data.rendering.token_bytes import TokenBytes
 from engine.data.sources.corpus import Corpus
 from engine.data.sources.specs import specs_of
 from engine.inspect.rows import Rows
@@ -17,7 +19,7 @@ from engine.inspect.torchless import load_tokenizer_without_torch
 from engine.model.hub import tokenizer_folder
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Inspection:
     """All that looking at the data of a config takes."""
 
@@ -34,6 +36,11 @@ class Inspection:
     def limit(self) -> int:
         """`data.max_seq_length`, in tokens."""
         return self.config.data.max_seq_length
+
+    @cached_property
+    def token_bytes(self) -> TokenBytes:
+        """The bytes of the tokenizer's tokens."""
+        return TokenBytes(self.tokenizer)
 
     def tokenizer_flags(self) -> tuple[AuditFlag, ...]:
         """Findings that concern every row alike."""

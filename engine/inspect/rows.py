@@ -9,6 +9,9 @@ from itertools import chain
 from engine.data.errors import BadRow, DataError
 from engine.data.sources.corpus import Corpus, Span
 from engine.data.sources.rows import DataFile, RawRow, SourceSpec
+from engine.data.tokenized import characters_of
+
+Row = RawRow | BadRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +39,7 @@ class Rows:
     def __len__(self) -> int:
         return sum(map(len, self._corpora))
 
-    def at(self, row: int) -> RawRow | BadRow:
+    def at(self, row: int) -> Row:
         """The row of that number.
 
         Raises:
@@ -46,13 +49,30 @@ class Rows:
             raise DataError(f"There is no row {row}; the rows are 0 to {len(self) - 1}.")
         return next(self.read(row, row + 1))
 
-    def read(self, start: int, stop: int) -> Iterator[RawRow | BadRow]:
+    def read(self, start: int, stop: int) -> Iterator[Row]:
         """The rows `start` up to `stop`, as far as there are any.
 
         Raises:
             DataError: a file has changed since it was opened, or cannot be read any more.
         """
         return chain.from_iterable(corpus.read(start, stop) for corpus in self._corpora)
+
+    def batches(self, start: int, stop: int, rows: int = 128, characters: int = 200_000) -> Iterator[list[Row]]:
+        """The rows `start` up to `stop` in lists of at most so many; few of them together where they are long.
+
+        Raises:
+            DataError: as `read`.
+        """
+        batch: list[Row] = []
+        size = 0
+        for row in self.read(start, stop):
+            batch.append(row)
+            size += 0 if isinstance(row, BadRow) else characters_of(row.value)
+            if len(batch) == rows or size >= characters:
+                yield batch
+                batch, size = [], 0
+        if batch:
+            yield batch
 
     @property
     def training_spans(self) -> Sequence[Span]:

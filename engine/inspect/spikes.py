@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from engine.data.conversation import TokenRow
 from engine.data.errors import BadRow
 from engine.data.examine import Examined
-from engine.data.rendering.token_bytes import TokenBytes
 from engine.errors import UserError
 from engine.events.codec import to_strict_json
 from engine.inspect.as_json import flags_as_json, segment_as_json
@@ -104,7 +103,6 @@ class SpikeReader:
 
     def __init__(self, inspection: Inspection) -> None:
         self._inspection = inspection
-        self._token_bytes = TokenBytes(inspection.tokenizer)
 
     def place(self, row: SpikeRow) -> tuple[str | None, int | None]:
         """File and line: as recorded, else where that row stands now."""
@@ -125,7 +123,7 @@ class SpikeReader:
         has_loss[:count] = ~np.isnan(row.losses)
         assert examined.rendered is not None
         recorded = replace(examined, has_loss=has_loss, kept=count)
-        return RowTokens(recorded, examined.rendered, count, self._token_bytes)
+        return RowTokens(recorded, examined.rendered, count, self._inspection.token_bytes)
 
     def _examined(self, row: SpikeRow) -> Examined | None:
         """The row as the data has it now; None where its tokens are others than those recorded."""

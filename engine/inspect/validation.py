@@ -13,8 +13,6 @@ from engine.inspect.opening import Inspection
 
 Progress = Callable[[int, int], None]
 
-_ROWS_AT_ONCE = 128
-
 
 def new_ledger(inspection: Inspection) -> Ledger:
     """An empty ledger that judges bad rows as the config does."""
@@ -31,14 +29,15 @@ def audit(inspection: Inspection, rows: int, progress: Progress) -> tuple[Report
     """
     ledger = new_ledger(inspection)
     kept_rows, kept_lengths = array("q"), array("q")
-    for start in range(0, rows, _ROWS_AT_ONCE):
-        stop = min(start + _ROWS_AT_ONCE, rows)
-        for examined in inspection.examiner.examine(list(inspection.rows.read(start, stop))):
+    done = 0
+    for batch in inspection.rows.batches(0, rows):
+        for examined in inspection.examiner.examine(batch):
             ledger.enter(examined)
             if examined.kept:
                 kept_rows.append(examined.row)
                 kept_lengths.append(examined.kept)
-        progress(stop, rows)
+        done += len(batch)
+        progress(done, rows)
     fill = fill_of_packs(inspection, KeptRows(kept_rows, kept_lengths))
     return ledger.report(inspection.rows.files, inspection.tokenizer_flags()), fill
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+import time
 import traceback
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
@@ -11,9 +12,6 @@ from contextlib import contextmanager
 from functools import partial
 
 from engine.data.audit.report import Report
-from engine.data.errors import BadRow
-from engine.data.sources.rows import RawRow
-from engine.data.tokenized import characters_of
 from engine.errors import UserError
 from engine.inspect.fill import Json, fill_of_packs
 from engine.inspect.opening import Inspection
@@ -24,6 +22,8 @@ from engine.inspect.validation import new_ledger
 _ROWS_AT_ONCE, _CHARACTERS_AT_ONCE = 32, 50_000  # some ten milliseconds of work, then a request gets its turn
 _SEARCHES_KEPT = 4
 _SECONDS_TO_STOP = 2.0
+_REST = 20
+"""A report is not put together anew for so many times the time that it took."""
 
 
 class Background:
@@ -37,6 +37,7 @@ class Background:
         self._inspection = inspection
         self._ledger = new_ledger(inspection)
         self._ledger_lock = threading.Lock()
+        self._told: tuple[Report | None, int, float, float] = (None, 0, 0.0, 0.0)
         self._searches: OrderedDict[str, TextSearch] = OrderedDict()
         self._newest_search: TextSearch | None = None
         self._may_work = threading.Event()
@@ -72,9 +73,16 @@ class Background:
         return self.error is not None or self._is_filled
 
     def report(self) -> Report:
-        """What the audit has found so far."""
-        with self._ledger_lock:
-            return self._ledger.report(self._inspection.rows.files, self._inspection.tokenizer_flags())
+        """What the audit has found so far; where it takes long to put together, what it had found a moment ago."""
+        started = time.monotonic()
+        report, done, told_at, cost = self._told
+        if report is None or (done < self.summaries.done and (self.is_finished or started > told_at + _REST * cost)):
+            with self._ledger_lock:
+                done = self.summaries.done
+                report = self._ledger.report(self._inspection.rows.files, self._inspection.tokenizer_flags())
+            told_at = time.monotonic()
+            self._told = report, done, told_at, told_at - started
+        return report
 
     def search(self, text: str) -> TextSearch:
         """The search for a text, begun if there is none yet; it goes on in the background."""
@@ -106,7 +114,9 @@ class Background:
             search.enter(row)
 
     def _go_on_auditing(self) -> None:
-        examined = self._inspection.examiner.examine(self._next_rows())
+        rows, done = self._inspection.rows, self.summaries.done
+        batch = next(rows.batches(done, len(rows), _ROWS_AT_ONCE, _CHARACTERS_AT_ONCE), [])
+        examined = self._inspection.examiner.examine(batch)
         with self._ledger_lock:
             for one in examined:
                 self._ledger.enter(one)
@@ -114,17 +124,6 @@ class Background:
         if self.summaries.done == len(self._inspection.rows):
             self.fill = fill_of_packs(self._inspection, self.summaries.kept())
             self._is_filled = True
-
-    def _next_rows(self) -> list[RawRow | BadRow]:
-        start = self.summaries.done
-        rows: list[RawRow | BadRow] = []
-        size = 0
-        for row in self._inspection.rows.read(start, start + _ROWS_AT_ONCE):
-            rows.append(row)
-            size += 0 if isinstance(row, BadRow) else characters_of(row.value)
-            if size >= _CHARACTERS_AT_ONCE:
-                break
-        return rows
 
 
 def _error_of(work: Callable[[], None], name: str) -> str | None:

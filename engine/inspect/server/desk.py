@@ -8,7 +8,6 @@ from engine.data.conversation import Conversation, Document, Example
 from engine.data.errors import BadRow
 from engine.data.examine import Examined
 from engine.data.rendering.draft import Draft
-from engine.data.rendering.token_bytes import TokenBytes
 from engine.inspect.opening import Inspection
 from engine.inspect.tokens import RowTokens, Stretch
 
@@ -19,10 +18,9 @@ _PREVIEW_CHARACTERS = 160
 class OpenRow:
     """One row: its draft at once, its tokens when they are asked for."""
 
-    def __init__(self, row: int, inspection: Inspection, token_bytes: TokenBytes) -> None:
+    def __init__(self, row: int, inspection: Inspection) -> None:
         self._inspection = inspection
         self._renderer = inspection.examiner.renderer
-        self._token_bytes = token_bytes
         self._raw = inspection.rows.at(row)
         self.row, self.file, self.line = row, self._raw.file, self._raw.line
         self.example: Example | BadRow = inspection.examiner.parse(self._raw)
@@ -52,7 +50,7 @@ class OpenRow:
         """The row's tokens; None for a row that cannot be used."""
         rendered = self.examined().rendered
         if self._tokens is None and rendered is not None:
-            self._tokens = RowTokens(self.examined(), rendered, self._inspection.limit, self._token_bytes)
+            self._tokens = RowTokens(self.examined(), rendered, self._inspection.limit, self._inspection.token_bytes)
         return self._tokens
 
     def lit(self) -> list[Stretch]:
@@ -82,7 +80,6 @@ class Desk:
 
     def __init__(self, inspection: Inspection) -> None:
         self._inspection = inspection
-        self._token_bytes = TokenBytes(inspection.tokenizer)
         self._open: OrderedDict[int, OpenRow] = OrderedDict()
 
     def at(self, row: int) -> OpenRow:
@@ -95,4 +92,4 @@ class Desk:
 
     def glance(self, row: int) -> OpenRow:
         """The same for a row that is only listed."""
-        return self._open.get(row) or OpenRow(row, self._inspection, self._token_bytes)
+        return self._open.get(row) or OpenRow(row, self._inspection)
