@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -68,6 +70,18 @@ class StepClock:
         """Training goes on after something that was no part of it."""
         self._mark = time.perf_counter()
         self._last_event = None
+
+    @contextmanager
+    def left_out(self) -> Iterator[None]:
+        """What happens within, in the midst of a step, is no part of it."""
+        begin = time.perf_counter()
+        try:
+            yield
+        finally:
+            elapsed = time.perf_counter() - begin
+            self._mark += elapsed
+            self._part_mark += elapsed
+            self._last_event = None
 
     def _read_earlier_laps(self) -> None:
         """Read the step before. Its events are over by now, since this step has waited for its own loss and norm."""

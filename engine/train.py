@@ -28,7 +28,7 @@ from engine.optim.schedules import learning_rate
 from engine.saver import Saver
 from engine.session.failures import DISK_FULL, FAILED
 from engine.session.session import Session
-from engine.spike_record import write_spike_record
+from engine.spike_record import Flagged, write_spike_record
 from engine.stepclock import StepClock
 
 SKIPPED = "SKIPPED_IN_A_ROW"
@@ -100,6 +100,8 @@ class Trainer:
             rows=_rows(batches),
             non_finite_parameter=norm.non_finite,
         )
+        if judgement.is_flagged:
+            self.record(Flagged(step, loss, norm.norm), batches)
         scale = None if judgement.skip else self.update(norm, rate)
         self.optimizer.zero_grad(set_to_none=True)
         self.clock.lap("optimizer")
@@ -107,19 +109,22 @@ class Trainer:
         self.progress.tokens += sum(batch.real_tokens for batch in batches)
         event = self.step_event(epoch, batches, loss, norm, rate, scale)
         self.session.emit(event)
-        self.act_on(judgement, event, batches)
+        self.act_on(judgement, event)
         return event
 
-    def act_on(self, judgement: Judgement, event: Step, batches: Sequence[Batch]) -> None:
-        """Tell the alerts, keep the batch behind a spike, and raise UserError when the run does not recover."""
+    def record(self, flagged: Flagged, batches: Sequence[Batch]) -> None:
+        """Keep the batch behind a flagged step, with the losses that the weights give which were flagged."""
+        with self.clock.left_out():
+            write_spike_record(self.session, flagged, batches, self.head, self.data.report.places)
+
+    def act_on(self, judgement: Judgement, event: Step) -> None:
+        """Tell the alerts, and raise UserError when the run does not recover."""
         for alert in judgement.alerts:
             self.session.emit(alert)
         if judgement.verdict is None:
             self.session.say(f"step={event.step} skipped: no token of its {len(event.rows)} rows has loss")
         elif judgement.skip:
             self.session.say(format_skipped(event, judgement.verdict.metric, judgement.verdict.baseline))
-            write_spike_record(self.session, event, batches, self.head)
-            self.clock.resume()
         if judgement.stop is not None:
             last_good = self.session.where.last_checkpoint or "none was saved yet"
             raise UserError(f"{judgement.stop}. Last good checkpoint: {last_good}.", code=SKIPPED, has_alert=True)

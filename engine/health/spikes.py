@@ -35,7 +35,8 @@ class Verdict:
 
     `metric` and `value` are what the step was judged by: the cause of a skip, otherwise the loss. `baseline` (the
     usual level), `spread` and `z` are None while the baseline is young, and for numbers that are not finite `z` is.
-    `shifted` says that a lasting new level was accepted with this step.
+    `shifted` says that a lasting new level was accepted with this step, `stands_out` that the step was far out of the
+    usual or not finite, whether or not it is skipped for that.
     """
 
     skip: bool
@@ -46,6 +47,7 @@ class Verdict:
     spread: float | None = None
     z: float | None = None
     shifted: bool = False
+    stands_out: bool = False
 
 
 class SpikeDetector:
@@ -67,7 +69,7 @@ class SpikeDetector:
             usual = self._baselines[non_finite.metric].usual()
             for baseline in self._baselines.values():
                 baseline.forget_outliers()
-            return _verdict("not finite", non_finite.metric, non_finite.value, usual)
+            return _verdict("not finite", non_finite.metric, non_finite.value, usual, stands_out=True)
 
         measured: dict[Metric, float] = {}
         if loss is not None:
@@ -76,16 +78,16 @@ class SpikeDetector:
             measured["grad_norm"] = grad_norm
         usuals = {metric: self._baselines[metric].usual() for metric in measured}
         outliers = [metric for metric in measured if self._is_outlier(measured[metric], usuals[metric])]
-        if not outliers:
+        cause = outliers[0] if outliers else "loss"
+        if not outliers or not self._judge_spikes:
             self._steep_in_a_row = 0
             self._feed(measured)
-            return _verdict(None, "loss", loss, usuals.get("loss"))
+            return _verdict(None, cause, measured.get(cause), usuals.get(cause), stands_out=bool(outliers))
 
-        cause = outliers[0]
         shifted = self._note_outliers(measured, outliers)
         leaves_steep_place = self._leaves_steep_place(outliers, usuals.get("loss"))
         reason = None if shifted or leaves_steep_place else cause
-        verdict = _verdict(reason, cause, measured[cause], usuals[cause], shifted=shifted)
+        verdict = _verdict(reason, cause, measured[cause], usuals[cause], shifted=shifted, stands_out=True)
         if shifted:
             for metric in outliers:
                 self._baselines[metric].accept_shift()
@@ -112,7 +114,7 @@ class SpikeDetector:
         return True
 
     def _is_outlier(self, value: float, usual: Usual | None) -> bool:
-        return self._judge_spikes and usual is not None and usual.z(value) > self._z_threshold
+        return usual is not None and usual.z(value) > self._z_threshold
 
     def _feed(self, measured: dict[Metric, float]) -> None:
         for metric, value in measured.items():
@@ -128,7 +130,13 @@ class SpikeDetector:
 
 
 def _verdict(
-    reason: Reason | None, metric: Metric, value: float | None, usual: Usual | None, *, shifted: bool = False
+    reason: Reason | None,
+    metric: Metric,
+    value: float | None,
+    usual: Usual | None,
+    *,
+    shifted: bool = False,
+    stands_out: bool = False,
 ) -> Verdict:
     measurable = usual is not None and value is not None and reason != "not finite"
     return Verdict(
@@ -140,4 +148,5 @@ def _verdict(
         spread=usual.spread if usual else None,
         z=usual.z(value) if usual is not None and value is not None and measurable else None,
         shifted=shifted,
+        stands_out=stands_out,
     )

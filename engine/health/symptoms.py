@@ -62,6 +62,13 @@ SYMPTOMS: dict[str, Symptom] = {
         grave="error",
         grave_after=5,
     ),
+    "SPIKE_TAKEN": Symptom(
+        "warning",
+        "{metric} {value}, usually {baseline} ± {spread}: the step was taken, since train.spike_detection is false",
+        (Remedy(RATE, 0.5, "harmless below 1 % of the steps; if there are more, halve the learning rate"),),
+        grave="error",
+        grave_after=5,
+    ),
     "SPIKES_FREQUENT": Symptom(
         "warning",
         "{share} of the last {steps} steps were skipped as spikes: look at the rows behind them and filter the data",

@@ -17,7 +17,7 @@ from engine.health.symptoms import advise, advised_keys
 if TYPE_CHECKING:
     from engine.config.schema import Config
 
-SKIP_CAUSES = ("NON_FINITE_LOSS", "NON_FINITE_GRAD", "SPIKE_SKIPPED", "NO_TRAINABLE_TOKENS")
+FLAG_CAUSES = ("NON_FINITE_LOSS", "NON_FINITE_GRAD", "SPIKE_SKIPPED", "SPIKE_TAKEN", "NO_TRAINABLE_TOKENS")
 METRIC_NAMES = {"loss": "loss", "grad_norm": "gradient norm"}
 SPIKE_SHARE_STEPS = 200
 SPIKE_SHARE_MINIMUM = 100
@@ -34,6 +34,11 @@ class Judgement:
     alerts: tuple[Alert, ...] = ()
     stop: str | None = None
 
+    @property
+    def is_flagged(self) -> bool:
+        """Whether the step is worth a look at its rows: far out of the usual or not finite, skipped or not."""
+        return self.verdict is not None and self.verdict.stands_out
+
 
 class TrainingHealth:
     """All detectors of a run. Its state comes back from a checkpoint exactly, open incidents included."""
@@ -42,6 +47,7 @@ class TrainingHealth:
         self._settings = {key: _setting(config, key) for key in advised_keys()}
         self._max_skipped = config.train.max_skipped_in_a_row
         self._spikes = SpikeDetector(config.train.spike_z_threshold, judge_spikes=config.train.spike_detection)
+        self._skips_spikes = config.train.spike_detection
         self._climb = ClimbDetector()
         self._flat = FlatDetector(warmup_steps)
         self._incidents = IncidentLog(self._settings)
@@ -64,7 +70,7 @@ class TrainingHealth:
             return self._judgement(step, None, alerts, skip=True)
         verdict = self._spikes.check(step, loss, grad_norm)
         alerts = [
-            *self._judge_skip(step, verdict, rows, non_finite_parameter),
+            *self._judge_flag(step, verdict, rows, non_finite_parameter),
             *self._judge_shift(step, verdict),
             *self._judge_spike_share(step, verdict),
             *self._judge_climb(step, grad_norm),
@@ -91,11 +97,11 @@ class TrainingHealth:
         self._skipped_in_a_row = state["skipped_in_a_row"]
         self._recent_spikes = deque(state["recent_spikes"], maxlen=SPIKE_SHARE_STEPS)
 
-    def _judge_skip(
+    def _judge_flag(
         self, step: int, verdict: Verdict, rows: tuple[int, ...], non_finite_parameter: str | None
     ) -> list[Alert]:
-        code = _skip_code(verdict)
-        alerts = self._clear(*(cause for cause in SKIP_CAUSES if cause != code))
+        code = _skip_code(verdict) or self._taken_code(verdict)
+        alerts = self._clear(*(cause for cause in FLAG_CAUSES if cause != code))
         if code is not None:
             alerts.append(
                 self._incidents.touch(
@@ -111,6 +117,10 @@ class TrainingHealth:
                 )
             )
         return alerts
+
+    def _taken_code(self, verdict: Verdict) -> str | None:
+        """The code of a spike that is not skipped because nobody wants spikes skipped."""
+        return "SPIKE_TAKEN" if verdict.stands_out and not self._skips_spikes else None
 
     def _judge_shift(self, step: int, verdict: Verdict) -> list[Alert]:
         if not verdict.shifted:

@@ -43,9 +43,9 @@ def break_loss(monkeypatch: pytest.MonkeyPatch, at: Callable[[int], bool], spoil
     honest = LossHead.summed_loss
     calls = 0
 
-    def summed_loss(head: LossHead, input_ids: Tensor, labels: Tensor) -> Tensor:
+    def summed_loss(head: LossHead, *batch: Any) -> Tensor:
         nonlocal calls
-        loss = honest(head, input_ids, labels)
+        loss = honest(head, *batch)
         if not torch.is_grad_enabled():
             return loss
         calls += 1
@@ -85,7 +85,7 @@ def test_a_step_of_nan_is_skipped_and_changes_no_weight(train: Train, monkeypatc
     assert record["loss"] == "NaN" and len(record["rows"]) == 2
     row = record["rows"][0]
     assert len(row["input_ids"]) == len(row["has_loss"]) == len(row["losses"])
-    assert all((loss > 0) == trained for loss, trained in zip(row["losses"], row["has_loss"], strict=True))
+    assert [loss is not None for loss in row["losses"]] == row["has_loss"] and any(row["has_loss"])
     assert done.losses[5] is not None and math.isfinite(done.losses[5])
 
 
