@@ -105,7 +105,7 @@ class Data(Section):
     eval_dataset: Texts | None = Field(
         default=None,
         description="Data sets to evaluate on, named as in dataset; of a folder or a hub name it takes the split"
-        " validation, or else test, or else all.",
+        " validation, or else test, or else what is there.",
     )
     eval_split: Share | Text | None = Field(
         default=None,

@@ -24,7 +24,7 @@ from engine.datasets_named import DATA_SUFFIXES, KINDS_OF_DATA, has_data_suffix
 
 TRAIN = "train"
 EVALUATION = "evaluation"
-"""What evaluation sets are read as: the split `validation`, or else `test`, or else all there is."""
+"""What evaluation sets are read as: the split `validation`, or else `test`, or else one of another name."""
 
 _SPLITS = {
     TRAIN: ("train", "training"),
@@ -32,7 +32,7 @@ _SPLITS = {
     "test": ("test", "testing", "eval", "evaluation"),
 }
 _SPLIT_OF_WORD = {word: split for split, words in _SPLITS.items() for word in words}
-_SHARD = re.compile(r"(?P<split>.+)-\d{5}-of-\d{5}(-.*)?")
+_SHARD = re.compile(r"(?P<split>.+)-(?P<number>\d{5})-of-(?P<of>\d{5})(-.*)?")
 _HIDDEN = (".", "_")
 _NOT_ROWS = frozenset({"dataset_info.json", "dataset_infos.json", "dataset_dict.json", "state.json", "config.json"})
 _SAVED_BY_DATASETS = "dataset_info.json"
@@ -48,40 +48,49 @@ def data_files(folder: Path, split: str) -> list[Path]:
     if not files:
         raise DataError(_nothing_in(folder))
     by_split = _by_split(folder, files)
-    for wanted in _names_for(split, by_split):
-        if wanted in by_split:
-            return by_split[wanted]
-    named = [file for file in files if split in _names_in(file.relative_to(folder))]
-    if named:
-        return named
+    chosen = choose_split(split, list(by_split))
+    found = by_split[chosen] if chosen else [file for file in files if split in _names_in(file.relative_to(folder))]
+    if found:
+        _check_complete(found)
+        return found
     there_is = ", ".join(sorted(by_split))
     raise DataError(f"{folder} has no files for the split {split!r}; there is: {there_is}.")
 
 
 def choose_split(wanted: str, names: Sequence[str]) -> str | None:
-    """Which of the names is meant by `wanted`: that very name, or (for evaluation sets) the best there is."""
-    return next((name for name in _names_for(wanted, names) if name in names), None)
+    """Which of the names is meant: that very one, another word for it, or (for evaluation sets) the best there is."""
+    if wanted in names:
+        return wanted
+    if wanted == EVALUATION:
+        return min(names, key=_rank_for_evaluation, default=None)
+    other_word = _SPLIT_OF_WORD.get(wanted.lower())
+    return other_word if other_word in names else None
 
 
-def _names_for(split: str, there_are: Sequence[str] | dict[str, list[Path]]) -> list[str]:
-    if split == EVALUATION:
-        return [
-            split,
-            *(name for name in ("validation", "test", "valid", "val", "dev", "eval") if name in there_are),
-            *there_are,
-        ]
-    return [split, _SPLIT_OF_WORD.get(split.lower(), split)]
+def _rank_for_evaluation(name: str) -> int:
+    order = ("validation", "test", None, TRAIN)
+    return order.index(_split_of_words(name))
 
 
 def _all_data_files(folder: Path) -> list[Path]:
     found: list[Path] = []
+    seen = {folder.resolve()}
     try:
         for place, folders, names in os.walk(folder, onerror=_raise, followlinks=True):
-            folders[:] = [name for name in folders if not name.startswith(_HIDDEN)]
+            folders[:] = [name for name in sorted(folders) if not name.startswith(_HIDDEN)]
+            folders[:] = [name for name in folders if _is_new(Path(place) / name, seen)]
             found += (Path(place) / name for name in names if _is_data(name))
     except OSError as error:
         raise DataError(f"{error.filename or folder} cannot be read: {error.strerror}.") from error
     return sorted(found)
+
+
+def _is_new(folder: Path, seen: set[Path]) -> bool:
+    """Links may lead back to where one came from, and would give the same rows again and again."""
+    place = folder.resolve()
+    is_new = place not in seen
+    seen.add(place)
+    return is_new
 
 
 def _raise(error: OSError) -> None:
@@ -107,11 +116,26 @@ def _split_of(path: Path) -> str | None:
     stem, *folders = _names_in(path)
     if shard := _SHARD.fullmatch(stem):
         return _SPLIT_OF_WORD.get(shard["split"].lower(), shard["split"])
-    for name in (stem, *folders):
-        for word in re.split(r"[^a-z]+", name.lower()):
-            if word in _SPLIT_OF_WORD:
-                return _SPLIT_OF_WORD[word]
-    return None
+    return next((split for name in (stem, *folders) if (split := _split_of_words(name))), None)
+
+
+def _split_of_words(name: str) -> str | None:
+    words = re.split(r"[^a-z]+", name.lower())
+    return next((_SPLIT_OF_WORD[word] for word in words if word in _SPLIT_OF_WORD), None)
+
+
+def _check_complete(files: Sequence[Path]) -> None:
+    """Files that are numbered as parts of a whole must all be there."""
+    parts: dict[tuple[Path, str, int], set[int]] = {}
+    for file in files:
+        if shard := _SHARD.fullmatch(_names_in(file)[0]):
+            parts.setdefault((file.parent, shard["split"], int(shard["of"])), set()).add(int(shard["number"]))
+    for (folder, split, count), numbers in parts.items():
+        if len(numbers) < count:
+            raise DataError(
+                f"{folder}: only {len(numbers)} of the {count} files of {split!r} are there "
+                f"({split}-00000-of-{count:05} and so on); copy or download the others."
+            )
 
 
 def _names_in(path: Path) -> list[str]:

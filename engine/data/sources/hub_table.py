@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from engine.data.errors import BadRow, DataError
@@ -12,6 +13,21 @@ from engine.data.sources.rows import DataFile, RawRow
 from engine.data.sources.table import Table, rows_of_table
 
 _ROWS_AT_ONCE = 256
+
+
+@contextmanager
+def _without_bars() -> Iterator[None]:
+    """The bars of `datasets` would run through the lines of the console."""
+    from datasets.utils import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
+
+    if are_progress_bars_disabled():
+        yield
+        return
+    disable_progress_bars()
+    try:
+        yield
+    finally:
+        enable_progress_bars()
 
 
 class HubTable:
@@ -27,7 +43,7 @@ class HubTable:
         self._first_row = first_row
         self._name = f"{split.repository}{f':{split.subset}' if split.subset else ''}/{split.split}"
         try:
-            with explained(split.repository):
+            with explained(split.repository), _without_bars():
                 loaded = datasets.load_dataset(split.repository, split.subset, split=split.split)
         except NoNetworkError as error:
             raise DataError(str(error)) from error

@@ -27,10 +27,10 @@ def open_source(spec: SourceSpec, first_row: int, progress: ReadProgress | None)
         files = [NamedFile(file) for file in data_files(path, spec.split)]
     elif is_hub_name(spec.path, Path()):
         split = find_split(spec.path, spec.split)
+        files = download(split, progress)
         if not split.is_plain:
             yield HubTable(split, first_row)
             return
-        files = download(split, progress)
     else:
         files = [NamedFile(_single_file(path, spec.split))]
     for file in files:

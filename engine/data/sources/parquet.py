@@ -22,6 +22,7 @@ _ROWS_AT_ONCE = 256
 _LARGE_GROUP = 64 * 2**20
 """Row groups of more bytes are unpacked to the disk instead of into memory: some files are one single group."""
 _BLOCK = 2**20
+_LARGEST_POINTER = 1024
 
 
 class ParquetRows:
@@ -136,7 +137,10 @@ def _opened(file: NamedFile) -> Any:
         # Without these two settings a whole column of a row group is read into memory before its first row is there.
         opened = pyarrow.parquet.ParquetFile(file.path, pre_buffer=False, buffer_size=_BLOCK)
     except (OSError, ValueError) as error:
-        raise DataError(f"{file.name} is no parquet file, or is damaged: {_first_line(error)}.") from error
+        reason = f"is no parquet file, or is damaged: {_first_line(error)}"
+        if file.path.stat().st_size < _LARGEST_POINTER and file.path.read_bytes().startswith(b"version "):
+            reason = "is no data but a pointer of Git LFS; run `git lfs pull` where it was cloned"
+        raise DataError(f"{file.name} {reason}.") from error
     names = opened.schema_arrow.names
     if doubled := sorted({name for name in names if names.count(name) > 1}):
         raise DataError(f"{file.name} has two columns of the name {doubled[0]!r}; write it with one of each name.")

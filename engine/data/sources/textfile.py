@@ -24,13 +24,14 @@ BOM = b"\xef\xbb\xbf"
 _BLOCK = 2**20
 _UTF16 = (b"\xff\xfe", b"\xfe\xff", b"{\x00", b"\x00{", b"[\x00", b"\x00[")
 _GZIP = b"\x1f\x8b"
-_BINARY = {
-    b"PK\x03\x04": "a ZIP archive; unpack it",
-    b"\x28\xb5\x2f\xfd": "compressed with zstd; unpack it, or compress it with gzip",
-    b"\xfd7zXZ": "compressed with xz; unpack it, or compress it with gzip",
-    b"BZh": "compressed with bzip2; unpack it, or compress it with gzip",
-    b"PAR1": "a parquet file; give it the suffix .parquet",
-    b"ARROW1": "an Arrow file; save it as parquet or JSONL",
+_NO_TEXT = {
+    b"PK\x03\x04": "a binary file: a ZIP archive; unpack it",
+    b"\x28\xb5\x2f\xfd": "a binary file: compressed with zstd; unpack it, or compress it with gzip",
+    b"\xfd7zXZ": "a binary file: compressed with xz; unpack it, or compress it with gzip",
+    b"BZh": "a binary file: compressed with bzip2; unpack it, or compress it with gzip",
+    b"version ": "no data but a pointer of Git LFS; run `git lfs pull` where it was cloned",
+    b"PAR1": "a binary file: a parquet file; give it the suffix .parquet",
+    b"ARROW1": "a binary file: an Arrow file; save it as parquet or JSONL",
 }
 
 
@@ -95,9 +96,9 @@ class TextFile:
     def _check_start(self, start: bytes) -> bool:
         if start.startswith(_UTF16):
             raise DataError(f"{self.name} is UTF-16 text; save it as UTF-8.")
-        for signature, kind in _BINARY.items():
+        for signature, kind in _NO_TEXT.items():
             if start.startswith(signature):
-                raise DataError(f"{self.name} is a binary file: {kind}.")
+                raise DataError(f"{self.name} is {kind}.")
         return start.startswith(BOM)
 
     def _passed(self, block: memoryview) -> None:

@@ -59,8 +59,11 @@ def test_a_folder_of_save_to_disk_is_told_what_to_do(folder: Path) -> None:
         (["train.jsonl", "test.jsonl"], ["train.jsonl"], ["test.jsonl"]),
         (["my_train_2.jsonl", "my-test.jsonl"], ["my_train_2.jsonl"], ["my-test.jsonl"]),
         (["train/a.jsonl", "test/b.jsonl"], ["train/a.jsonl"], ["test/b.jsonl"]),
-        (["data/train-00000-of-00001.jsonl", "data/test-00000-of-00001-af3.jsonl"],) * 1
-        + (["data/train-00000-of-00001.jsonl"], ["data/test-00000-of-00001-af3.jsonl"]),
+        (
+            ["data/train-00000-of-00001.jsonl", "data/test-00000-of-00001-af3.jsonl"],
+            ["data/train-00000-of-00001.jsonl"],
+            ["data/test-00000-of-00001-af3.jsonl"],
+        ),
         (["a.jsonl", "b.jsonl", "eval.jsonl"], ["a.jsonl", "b.jsonl"], ["eval.jsonl"]),
         (["train.jsonl", "test.jsonl", "notes.jsonl"], ["train.jsonl"], ["test.jsonl"]),
         (["train/test.jsonl", "train/a.jsonl"], ["train/a.jsonl"], ["train/test.jsonl"]),
@@ -86,6 +89,32 @@ def test_splits_of_other_names_come_from_shards_files_and_folders(folder: Path) 
     fill(folder, "german/a.jsonl", "french.jsonl")
     assert names(folder, "german") == ["german/a.jsonl"]
     assert names(folder, "french") == ["french.jsonl"]
+
+
+def test_an_evaluation_takes_the_split_that_is_meant_for_it(folder: Path) -> None:
+    fill(folder, "train_sft-00000-of-00001.jsonl", "test_sft-00000-of-00001.jsonl", "train_gen-00000-of-00001.jsonl")
+    assert names(folder, "evaluation") == ["test_sft-00000-of-00001.jsonl"]
+
+
+def test_missing_parts_of_a_whole_are_told(folder: Path) -> None:
+    fill(folder, "train-00000-of-00003.jsonl", "train-00002-of-00003.jsonl")
+    with pytest.raises(DataError, match="only 2 of the 3 files of 'train' are there"):
+        corpus(folder)
+
+
+def test_links_that_lead_back_give_no_row_twice(folder: Path) -> None:
+    fill(folder, "a/x.jsonl", "b/y.jsonl")
+    (folder / "a" / "up").symlink_to(folder)
+    (folder / "c").symlink_to(folder / "b")
+    assert names(folder) == ["a/x.jsonl", "b/y.jsonl"]
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.parquet"])
+def test_a_clone_without_its_large_files_is_told_so(folder: Path, name: str) -> None:
+    fill(folder, name)
+    (folder / name).write_text("version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 5\n")
+    with pytest.raises(DataError, match="is no data but a pointer of Git LFS; run `git lfs pull`"):
+        corpus(folder)
 
 
 def test_a_folder_without_splits_is_training_data(folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""Reading files: encodings, broken lines, and errors that name the place."""
+"""What becomes of files in the preparation of a run: marks, broken lines, fingerprints (D-01, D-03)."""
 
 from __future__ import annotations
 
@@ -26,13 +26,6 @@ def test_a_byte_order_mark_changes_no_token(tmp_path: Path) -> None:
     assert (len(marked.train[0].input_ids), marked.train[0].loss_tokens) == (41, 5)
     assert [flag.code for flag in marked.report.flags] == ["BYTE_ORDER_MARK"]
     assert plain.report.flags == ()
-
-
-def test_windows_line_ends_and_blank_lines(tmp_path: Path) -> None:
-    content = b"\r\n" + PERU.replace(b"\n", b"\r\n") + b"\n  \n" + PERU.rstrip(b"\n")
-    prepared = prepare(section(tmp_path / "crlf.jsonl", content), byte_tokenizer())
-    assert [sample.row for sample in prepared.train] == [0, 1]
-    assert [prepared.report.places[row].line for row in (0, 1)] == [2, 5]
 
 
 def broken(tmp_path: Path, **keys: object) -> DataSection:
@@ -73,22 +66,6 @@ def test_lines_that_are_no_rows(tmp_path: Path, line: bytes, reason: str) -> Non
     assert [sample.row for sample in skipped.train] == [1]
 
 
-@pytest.mark.parametrize(
-    ("content", "reason"),
-    [(b"\xff\xfe{\x00", "UTF-16"), (b"PAR1abc", "binary file"), (b"", "no row to train on"), (b"\n\n", "no row")],
-)
-def test_files_of_another_kind(tmp_path: Path, content: bytes, reason: str) -> None:
-    with pytest.raises(DataError, match=reason):
-        prepare(section(tmp_path / "odd.jsonl", content), byte_tokenizer())
-
-
-def test_missing_files_and_folders_are_named(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"nowhere\.jsonl: no such file"):
-        prepare(DataSection(dataset=[str(tmp_path / "nowhere.jsonl")]), byte_tokenizer())
-    with pytest.raises(DataError, match=r"holds no data file"):
-        prepare(DataSection(dataset=[str(tmp_path)]), byte_tokenizer())
-
-
 def test_rows_count_over_all_files(tmp_path: Path) -> None:
     first = write_rows(tmp_path / "a.jsonl", chat("1", "a"), chat("2", "b"))
     second = write_rows(tmp_path / "b.jsonl", chat("3", "c"))
@@ -98,9 +75,3 @@ def test_rows_count_over_all_files(tmp_path: Path) -> None:
     assert prepared.report.data_hashes == {
         name: hashlib.sha256(Path(name).read_bytes()).hexdigest() for name in (first, second)
     }
-
-
-def test_a_number_too_long_to_read_is_a_bad_row(tmp_path: Path) -> None:
-    content = PERU + b'{"messages": [], "n": ' + b"9" * 5000 + b"}"
-    with pytest.raises(DataError, match=r"line 2: it holds a whole number with thousands of digits"):
-        prepare(section(tmp_path / "digits.jsonl", content), byte_tokenizer())
