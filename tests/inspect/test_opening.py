@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from engine.config import load_config
+from engine.inspect.opening import open_inspection
+from engine.inspect.validation import audit
 from tests.data.conftest import chat, write_rows
 from tests.inspect.conftest import MakeConfig, run_apart
 from tests.inspect.serving import Server, open_server
@@ -72,11 +75,8 @@ def test_a_template_that_refuses_rows_is_the_fault_of_the_rows(make_config: Make
     template = "{% for m in messages %}{% if m.role == 'tool' %}{{ raise_exception('no tools') }}{% endif %}"
     template += "<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
     rows = [chat("a", "b"), {"messages": [*chat("a", "b"), {"role": "tool", "content": "x"}]}, chat("c", "d")]
-    server = open_server(make_config(*rows, template=template))
-    try:
-        audit = server.wait_for_audit()
-        assert (audit["done"], audit["counts"]["rows_bad"], audit["error"]) == (3, 1, None)
-        assert "no tools" in server.ask("sample", row=1)["flags"][0]["message"]
-        assert server.ask("rows", flagged=True)["rows"][0]["row"] == 1
-    finally:
-        assert server.leave() == 0
+    inspection = open_inspection(load_config(make_config(*rows, template=template)))
+    report, _ = audit(inspection, 3, lambda done, total: None)
+    assert (report.rows_kept, report.rows_bad) == (2, 1)
+    (bad,) = report.bad_rows
+    assert (bad.row, bad.code) == (1, "TEMPLATE_REFUSED") and "no tools" in bad.reason
