@@ -18,9 +18,9 @@ from engine.session.failures import is_out_of_memory
 from engine.session.session import Session
 
 MOST_TOKENS = 65_536
-"""A token takes about 20 bytes in the file, so one file about 1.3 MB."""
+"""A token takes about 17 bytes in the file, so one file 1.1 MB."""
 MOST_RECORDS = 100
-"""With files of that size a run keeps about 130 MB of them."""
+"""With files of that size a run keeps 110 MB of them at most."""
 
 
 @dataclass(frozen=True, slots=True)

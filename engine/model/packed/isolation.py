@@ -11,6 +11,7 @@ import torch
 from torch import nn
 
 from engine.data.feeding.batches import Packs
+from engine.model.decoder import decoder_of
 from engine.model.packed.layout import Layout, spread, stacked
 
 if TYPE_CHECKING:
@@ -57,31 +58,38 @@ class Isolation:
     def __init__(self, model: PreTrainedModel, way: Way) -> None:
         self.way = way
         self._model = model
+        self._entered: Layout | None = None
         self._layout: Layout | None = None
+        self._hook = decoder_of(model).register_forward_pre_hook(self._begin)
         for mixer in way.mixers:
             mixer.forward = partial(self._forward, mixer.forward)
 
     def remove(self) -> None:
         """Take the wrappers off."""
+        self._hook.remove()
         for mixer in self.way.mixers:
             del mixer.forward
 
     def enter(self, packs: Packs | None) -> dict[str, Any]:
         """Be ready for a batch with these packs, or with one document a line; returns what the model is to be told.
 
-        What is entered holds until the next batch is, because a backward pass may run layers once more.
+        What is entered holds for one forward pass, and for layers that its backward pass runs once more.
         """
+        self._entered = None
         if packs is None:
-            self._layout = None
             return {}
         weight = self._model.get_input_embeddings().weight
-        self._layout = self.way.layout(packs, weight.device) if self.way.mixers else None
+        self._entered = self.way.layout(packs, weight.device) if self.way.mixers else None
         told: dict[str, Any] = {"position_ids": packs.position_ids.to(weight.device, non_blocking=True)}
         if uses_flash_attention(self._model):
             told |= _borders(packs, weight.device)
         if self.way.brings_mask:
             told["attention_mask"] = _masks(self._model, told["position_ids"])
         return told
+
+    def _begin(self, *_: Any) -> None:
+        """A forward pass begins: whoever calls the model without entering has one document a line."""
+        self._layout, self._entered = self._entered, None
 
     def _forward(self, forward: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         if self._layout is None:

@@ -57,8 +57,6 @@ def _why_not(model: PreTrainedModel, isolation: Isolation) -> str | None:
         if is_out_of_memory(error):
             raise
         return f"{type(model).__name__} does not take packs ({' '.join(str(error).split())})"
-    finally:
-        isolation.enter(None)
     if not leak <= _limit(LEAK_LIMIT, model):
         return f"the text of one document changes another one by {leak:.1%}"
     if not difference <= _limit(DIFFERENCE_LIMIT, model):

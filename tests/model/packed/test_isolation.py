@@ -194,9 +194,14 @@ def test_after_packs_a_batch_without_them_is_computed_as_ever() -> None:
     separate = collate([sample for line in lines for sample in line], pad_id=0)
     before = LossHead(model, 16, None, 1.0).summed_loss(separate.input_ids, separate.labels)
     head = LossHead(model, 16, None, 1.0, isolation=isolate(model))
+    assert head.isolation is not None
     packed = collate_packs(lines, pad_id=0)
     head.summed_loss(packed.input_ids, packed.labels, packed.packs)
     assert torch.equal(head.summed_loss(separate.input_ids, separate.labels), before)
+    head.summed_loss(packed.input_ids, packed.labels, packed.packs)
+    same_shape = model(packed.input_ids).logits
+    head.isolation.remove()
+    assert torch.equal(same_shape, model(packed.input_ids).logits), "also when somebody else calls the model"
 
 
 def test_a_layer_that_runs_once_more_in_the_backward_pass_knows_the_documents_still() -> None:
