@@ -143,3 +143,39 @@ def test_a_template_that_prints_messages_as_json(prepare_rows: Prepare) -> None:
     messages = chat("a", "b")
     messages[1]["reasoning_content"] = "c"
     assert "b" in prepare_rows(messages, template=template).trained_text()
+
+
+def test_words_that_the_template_prints_behind_the_results_of_their_call(prepare_rows: Prepare) -> None:
+    template = (
+        "{% for m in messages %}{% if m.role == 'user' %}{{ '<|user|>' + m.content + '<|eot|><|assistant|>' }}"
+        "{% elif m.role == 'assistant' %}"
+        "{% for c in m.tool_calls or [] %}{{ c.function.name + '()<|h|>' + messages[loop.index0 + 2].content }}"
+        "{{ '<|/h|>' }}{% endfor %}{{ m.content }}{% if not m.tool_calls %}{{ '<|eot|>' }}{% endif %}{% endif %}"
+        "{% endfor %}"
+    )
+    call = {"type": "function", "function": {"name": "look", "arguments": {}}}
+    asking = {"role": "assistant", "content": "I look. ", "tool_calls": [call]}
+    prepared = prepare_rows(
+        [*chat("a"), asking, {"role": "tool", "content": "result"}, {"role": "assistant", "content": "Done."}],
+        template=template,
+    )
+    assert prepared.trained_text() == "look()<|h|>|I look. Done.<|eot|>"
+    assert "turn 2: the template prints text of this turn behind" in prepared.flag("TURN_OUT_OF_ORDER")
+
+
+def test_a_template_in_the_manner_of_mistral(prepare_rows: Prepare) -> None:
+    template = (
+        "{{ bos_token }}{% for m in messages %}{% if m.role == 'user' %}"
+        "{% if tools and loop.last %}{{ '<|h|>' + tools | tojson + '<|/h|>' }}{% endif %}"
+        "{{ '<|user|> ' + m.content + '<|assistant|>' }}"
+        "{% elif m.role == 'tool' %}{{ '<start_of_turn>' + {'content': m.content} | tojson + '<end_of_turn>' }}"
+        "{% elif m.tool_calls %}{{ '<|h|>[' }}{% for c in m.tool_calls %}{{ c.function | tojson }}{% endfor %}"
+        "{{ ']' + eos_token }}{% else %}{{ ' ' + m.content + eos_token }}{% endif %}{% endfor %}"
+    )
+    call = {"type": "function", "function": {"name": "look", "arguments": {"at": "it"}}}
+    asking = {"role": "assistant", "content": "", "tool_calls": [call]}
+    prepared = prepare_rows(
+        [*chat("a"), asking, {"role": "tool", "content": "result"}, *chat("x", "Done.")[1:]], template=template
+    )
+    calls = '<|h|>[{"name": "look", "arguments": {"at": "it"}}]<|eos|>'
+    assert prepared.trained_text() == f"{calls}| Done.<|eos|>"

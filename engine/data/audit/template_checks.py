@@ -10,7 +10,7 @@ from engine.data.audit.flags import RowFlag, Severity, turn_flag
 from engine.data.conversation import Conversation
 from engine.data.rendering.reasons import Why
 from engine.data.rendering.rendered import Rendered
-from engine.data.rendering.stretches import Kind, kind_of
+from engine.data.rendering.stretches import Kind, is_content, kind_of
 from engine.data.template.facts import TemplateFacts
 from engine.data.template.layout import DataPiece, data_pieces
 from engine.data.template.messages import TOOLS
@@ -81,6 +81,7 @@ def _changed_texts(conversation: Conversation, rendered: Rendered, pieces: list[
     by_turn: dict[int | None, list[DataPiece]] = {}
     for piece in pieces:
         by_turn.setdefault(piece.turn, []).append(piece)
+    out_of_order = _turns_out_of_order(len(conversation.turns), by_turn)
     for number, turn in enumerate(conversation.turns):
         if turn.is_empty:
             continue
@@ -89,6 +90,10 @@ def _changed_texts(conversation: Conversation, rendered: Rendered, pieces: list[
             message = "the template leaves this turn out"
             yield turn_flag(conversation, "TURN_NOT_RENDERED", Severity.WARNING, message, number)
             continue
+        if number in out_of_order:
+            severity = Severity.WARNING if turn.is_answer else Severity.INFO
+            message = "the template prints text of this turn behind that of a later one"
+            yield turn_flag(conversation, "TURN_OUT_OF_ORDER", severity, message, number)
         if turn.tool_calls and not any(kind_of(piece.origin.field) is Kind.CALL for piece in printed):
             message = "the template leaves the tool call out"
             yield turn_flag(conversation, "TOOL_CALL_NOT_RENDERED", Severity.WARNING, message, number)
@@ -99,3 +104,15 @@ def _changed_texts(conversation: Conversation, rendered: Rendered, pieces: list[
         elif removed := removed_characters(turn, printed, text):
             message = f"the template changed the text ({removed} characters removed)"
             yield turn_flag(conversation, "TEXT_CHANGED", Severity.INFO, message, number)
+
+
+def _turns_out_of_order(turns: int, by_turn: dict[int | None, list[DataPiece]]) -> set[int]:
+    """Turns of which content stands behind content of one that comes later in the data."""
+    found: set[int] = set()
+    first_of_later: int | None = None
+    for number in reversed(range(turns)):
+        starts = [piece.start for piece in by_turn.get(number, []) if is_content(piece.origin.field)]
+        if starts and first_of_later is not None and max(starts) > first_of_later:
+            found.add(number)
+        first_of_later = min([*starts, *([] if first_of_later is None else [first_of_later])], default=None)
+    return found

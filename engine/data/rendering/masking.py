@@ -220,13 +220,22 @@ class _Masker:
         if after.kind is Kind.REASONING or self._is_closed_by_data(number):
             return start, True
         if after.kind is Kind.CALL:
-            empty = leads.empty.strip()
-            at = self.text.find(empty, start, stop) if empty else -1
-            return (start, True) if at < 0 or self.text[start:at].strip() else (at + len(empty), True)
+            return self._behind_empty_lead(start, stop), True
         framed = stop - len(leads.content)
         if leads.content and framed >= start and self.text.endswith(leads.content, start, stop):
             return min(framed, max(start, born)), True
         return max(start, born), False
+
+    def _behind_empty_lead(self, start: int, stop: int) -> int:
+        """Where text begins that a call brought, behind what the template prints in place of reasoning."""
+        empty = self.facts.leads.empty
+        solid = empty.strip()
+        at = self.text.find(solid, start, stop) if solid else -1
+        if at < 0 or self.text[start:at].strip():
+            return start
+        white = empty[empty.index(solid) + len(solid) :]
+        behind = at + len(solid)
+        return behind + len(white) if self.text.startswith(white, behind, stop) else behind
 
     def _why_of_lead(self, after: Stretch, number: int) -> Why:
         """Tags in front of reasoning belong to it, and so do the tags of an empty think block that the data has."""
