@@ -236,7 +236,7 @@ class InspectScreen(InspectPanes, inherit_bindings=False):
             return
         self.rows.heading = "rows"
         self.inspecting.filter(wanted)
-        self.set_focus(self.rows)
+        self._focus(0)
         self.show_now()
 
     def action_enter(self) -> None:
@@ -248,7 +248,7 @@ class InspectScreen(InspectPanes, inherit_bindings=False):
 
     def action_out(self) -> None:
         if self.focused is not self.rows:
-            self.set_focus(self.rows)
+            self._focus(0)
         elif self.rows.source.filter:
             self._filter(RowFilter())
         elif self._above:
@@ -267,7 +267,7 @@ class InspectScreen(InspectPanes, inherit_bindings=False):
 
     def _focus(self, place: int) -> None:
         pane = self.panes[place]
-        self.set_class(pane is self.view, "-reading")  # before, as what is not displayed cannot have the focus
+        self._let_read(pane)  # before, as what is not displayed cannot have the focus
         self.set_focus(pane)
 
     def action_glyphs(self) -> None:

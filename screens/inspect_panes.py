@@ -8,8 +8,10 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.containers import Container
 from textual.events import DescendantBlur, DescendantFocus, Resize
+from textual.reactive import Reactive
 from textual.screen import Screen
 from textual.timer import Timer
+from textual.widget import Widget
 
 from pgs_tui.keys import hints_of
 from pgs_tui.look import Look
@@ -51,6 +53,8 @@ class InspectPanes(Screen[None], inherit_bindings=False):
 
     CSS_PATH: ClassVar = STYLE_SHEET
     AUTO_FOCUS = ""
+    focused: Reactive[Widget | None] = Reactive(None, repaint=False)
+    """As every screen has it, but the panes alone repaint when the focus moves, and not the whole screen."""
 
     def __init__(self, name: str, inspecting: Inspecting, look: Look, going: bool) -> None:
         super().__init__()
@@ -97,9 +101,18 @@ class InspectPanes(Screen[None], inherit_bindings=False):
 
     def on_resize(self, event: Resize) -> None:
         self.update_classes(size_classes(*event.size))
+        self._let_read()
+
+    def _let_read(self, pane: Panel | None = None) -> None:
+        """Where there is room for the rows or the sample only, show the one that has the focus, or gets it.
+
+        Elsewhere nothing changes: a change of classes repaints the whole screen.
+        """
+        chosen = pane or self.focused
+        if self.has_class("-narrow"):
+            self.set_class(chosen is self.view, "-reading")
 
     def on_descendant_focus(self, event: DescendantFocus) -> None:
-        self.set_class(self.focused is self.view, "-reading")
         self._show_token()
 
     def on_descendant_blur(self, event: DescendantBlur) -> None:

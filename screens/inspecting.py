@@ -137,8 +137,11 @@ class Inspecting:
         at = reader.wanted()
         if at is not None and not reader.losses:
             self._want("tokens", "tokens", row=reader.sample.row, at=at, count=WINDOW)
-        elif reader.token is not None and not reader.losses:
+        elif reader.token is not None and not reader.losses and not self._has_facts(reader.token.number):
             self._want("token", "token", row=reader.sample.row, token=reader.token.number)
+
+    def _has_facts(self, number: int) -> bool:
+        return self.facts is not None and self.facts.position == number
 
     def take(self, message: Answer | Ended) -> None:
         """Take in what the process said."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import zip_longest
+from typing import Self
 
 from rich.segment import Segment
 from rich.style import Style
@@ -33,6 +34,7 @@ class Drawn(Widget):
         self._lines: tuple[Line, ...] = ()
         self._size_drawn: Size | None = None
         self._role_styles: dict[Role, Style] = {}
+        self._look_drawn: tuple[Style, str] | None = None
 
     def draw(self, width: int, height: int) -> Sequence[Line]:
         """The widget as at most `height` lines; they are cut or filled to `width` cells."""
@@ -44,9 +46,16 @@ class Drawn(Widget):
             return
         before, self._lines = self._lines, self._drawn()
         for row, (old, new) in enumerate(zip_longest(before, self._lines, fillvalue=())):
-            cells = changed_cells(old, new)
-            if cells:
-                self.refresh(Region(cells[0], row, cells[1] - cells[0], 1))
+            for first, last in changed_cells(old, new):
+                self.refresh(Region(first, row, last - first, 1))
+
+    def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:
+        """Repaint regions, or, without any, what differs; Textual asks so on every change of the focus."""
+        stale = self._size_drawn != self.size or self._look_drawn != (self.rich_style, self.app.theme)
+        if regions or layout or recompose or not repaint or stale:
+            return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
+        self.redraw()
+        return self
 
     def show_with(self, glyphs: GlyphName) -> None:
         """Draw with these characters from now on."""
@@ -63,6 +72,8 @@ class Drawn(Widget):
         """One line of the widget, for Textual."""
         if self._size_drawn != self.size:
             self._size_drawn, self._lines = self.size, self._drawn()
+        if y == 0:
+            self._look_drawn = self.rich_style, self.app.theme
         spans = self._lines[y] if y < len(self._lines) else ()
         return Strip([Segment(text, self._style(role)) for text, role in spans], line_width(spans))
 

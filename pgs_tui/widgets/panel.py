@@ -38,12 +38,9 @@ class Panel(Drawn, can_focus=True):
         head = [self.title(), self.value()]
         return first_fitting([joined([*head, form], "  ") for form in (*self.summary(), ())], width)
 
-    def on_focus(self) -> None:
+    def watch_has_focus(self, focused: bool) -> None:
         """The frame shows the focus."""
-        self.redraw()
-
-    def on_blur(self) -> None:
-        """The frame shows the focus."""
+        super().watch_has_focus(focused)
         self.redraw()
 
     def draw(self, width: int, height: int) -> Sequence[Line]:

@@ -9,7 +9,7 @@ from pgs_tui.inspection.layout import Row
 from pgs_tui.inspection.reader import Reader
 from pgs_tui.inspection.token_windows import Token
 from pgs_tui.visible import Piece, is_harmless, isolated
-from pgs_tui.widgets.lines import Line, Role, Span, fit, line, merged
+from pgs_tui.widgets.lines import Line, Role, Span, fit, merged, text_of
 
 HEAT: tuple[tuple[float, Role], ...] = ((9.0, "heat-4"), (6.0, "heat-3"), (3.0, "heat-2"), (1.0, "heat-1"))
 """From this loss on (in nats a token) a token is that hot."""
@@ -39,10 +39,10 @@ class Styler:
         for piece, note, number in zip(row.pieces, row.notes, row.numbers, strict=True):
             under_cursor = self._token is not None and number == self._token.number
             role = "cursor" if under_cursor else self._box_role(piece, number)
-            text = fit(((isolated(piece.text), role),), piece.cells)
-            upper += [*[(one, role) for one, _ in text], ("│", "frame")]
-            lower += [(note[: piece.cells].ljust(piece.cells), "accent" if under_cursor else "dim"), (" ", "text")]
-        return line(*upper), line(*lower)
+            upper.append((text_of(fit(((isolated(piece.text), role),), piece.cells)), role))
+            upper.append(("│", "frame" if under_cursor else role))
+            lower.append((f"{note[: piece.cells]:<{piece.cells + 1}}", "accent" if under_cursor else "dim"))
+        return merged(upper), merged(lower)
 
     def has_lit(self, row: Row) -> bool:
         """Whether something in the row is trained."""
