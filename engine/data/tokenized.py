@@ -27,7 +27,7 @@ FIRST_LOOK_FROM = 2000
 
 _THREADS = 2  # while one waits for the tokenizer, which needs no interpreter, the other renders
 _ROWS_AT_ONCE = 512
-_CHARACTERS_AT_ONCE = 1_000_000  # long rows come in smaller batches: tokens on their way need some 150 bytes each
+_CHARACTERS_AT_ONCE = 2_000_000  # tokens on their way need some 200 bytes each, and three batches are on their way
 
 
 @dataclass(frozen=True, slots=True)
