@@ -24,7 +24,8 @@ LEAK_LIMIT = {torch.float32: 1e-4, torch.bfloat16: 2e-2}
 """Largest share by which a token's vector may change when other documents do. It is computed in the same way from the
 same numbers: mostly the change is 0, and experts, which take tokens of all documents together, sum in another order."""
 DIFFERENCE_LIMIT = {torch.float32: 1e-3, torch.bfloat16: 1e-1}
-"""Largest share by which a token's vector may differ from the one without packing, which is computed in other steps."""
+"""Largest share by which the vectors of a document may differ from those without packing, where sums run in another
+order."""
 
 
 class NotIsolatedError(Exception):
@@ -70,9 +71,10 @@ def measure(
     documents: Sequence[Slots] = PROBE,
     shape: tuple[int, int] = _SHAPE,
 ) -> tuple[float, float]:
-    """How far other documents change a token's last hidden vector, and how far it is from the one without packing.
+    """How far other documents change a document's last hidden vectors, and how far those are from the ones alone.
 
-    Both are the worst token's share of its vector's length. Every second document in turn gets another text.
+    The first is the change of the worst token, as a share of its vector's length, while every second document in turn
+    gets another text; the second that of the worst document, all its vectors taken together.
     """
     packs = packs_of(documents, shape)
     ids, others = _random_ids(model, shape, seed=1), _random_ids(model, shape, seed=2)
@@ -84,10 +86,10 @@ def measure(
             partly[line, start:stop] = others[line, start:stop]
         beside = _hidden(model, isolation, partly, packs)
         for line, start, stop in documents[1 - changed :: 2]:
-            leaks.append(_distance(beside[line, start:stop], packed[line, start:stop]))
+            leaks += _distances(beside[line, start:stop], packed[line, start:stop])
     for line, start, stop in documents:
         alone = _hidden(model, isolation, ids[line : line + 1, start:stop], None)
-        differences.append(_distance(packed[line, start:stop], alone[0]))
+        differences += _distances(packed[line, start:stop].flatten(), alone.flatten())
     return _worst(leaks), _worst(differences)
 
 
@@ -97,9 +99,10 @@ def _hidden(model: PreTrainedModel, isolation: Isolation, ids: Tensor, packs: Pa
     return hidden.float()
 
 
-def _distance(found: Tensor, wanted: Tensor) -> float:
-    """found, wanted: [T, H]."""
-    return float(((found - wanted).norm(dim=-1) / wanted.norm(dim=-1)).max())
+def _distances(found: Tensor, wanted: Tensor) -> list[float]:
+    """Of each vector, as a share of its length. found, wanted: [T, H] or [H]."""
+    shares: list[float] = ((found - wanted).norm(dim=-1) / wanted.norm(dim=-1)).flatten().tolist()
+    return shares
 
 
 def _worst(distances: list[float]) -> float:
