@@ -140,7 +140,7 @@ def _add_inspect(commands: Subparsers) -> None:
     which.add_argument("--num_samples", "--num-samples", type=_whole, metavar="N", help="so many rows (3)")
     which.add_argument("--row", type=_whole, metavar="N", help="this row; they count from 0 over all sources")
     inspect.add_argument("--flagged", action="store_true", help="only rows with a warning or an error")
-    inspect.add_argument("--tokens", action="store_true", help="list each token, too: id, bytes, loss and why")
+    inspect.add_argument("--tokens", action="store_true", help="list each token, too: id, loss, turn and why")
     inspect.add_argument("--full", action="store_true", help="show long rows whole")
     _add_output(inspect).add_argument("--serve", action="store_true", help="answer requests on stdin (docs/json.md)")
 
@@ -165,7 +165,7 @@ def _add_validate(commands: Subparsers) -> None:
 
 def _add_output(parser: argparse.ArgumentParser) -> argparse._MutuallyExclusiveGroup:
     output = parser.add_mutually_exclusive_group()
-    output.add_argument("--plain", action="store_true", help="no colour, and ASCII alone")
+    output.add_argument("--plain", action="store_true", help="no colour, and no signs beyond ASCII")
     output.add_argument("--json", action="store_true", help="JSON for programs (docs/json.md)")
     return output
 

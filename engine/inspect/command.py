@@ -26,10 +26,18 @@ from engine.rundir import resolve_run
 
 FAILED, USAGE_ERROR = 1, 2
 _USUAL_SAMPLES = 3
+_LEFT_OUT = {
+    "spike": ("serve", "row", "flagged", "tokens"),
+    "serve": ("num_samples", "row", "flagged", "tokens", "full"),
+    "json": ("tokens", "full"),
+    "row": ("flagged",),
+}
+"""Options that have no effect beside another one."""
 
 
 def inspect_command(options: argparse.Namespace, overrides: list[str]) -> int:
     """Print rows, or serve them. Raises ConfigError and RunNotFoundError."""
+    _say_what_has_no_effect(options)
     if options.spike is not None:
         return _inspect_spike(options, overrides)
     loaded = _load(options, overrides)
@@ -43,6 +51,14 @@ def validate_command(options: argparse.Namespace, overrides: list[str]) -> int:
     """Audit the data and print what was found. Raises ConfigError and RunNotFoundError."""
     loaded = _load(options, overrides)
     return _told(lambda: _print_audit(options, open_inspection(loaded)))
+
+
+def _say_what_has_no_effect(options: argparse.Namespace) -> None:
+    for chosen, others in _LEFT_OUT.items():
+        if getattr(options, chosen) not in (None, False):
+            for other in others:
+                if getattr(options, other) not in (None, False):
+                    sys.stderr.write(f"note: --{other} has no effect with --{chosen}\n")
 
 
 def _load(options: argparse.Namespace, overrides: list[str]) -> Loaded:

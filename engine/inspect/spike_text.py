@@ -41,7 +41,8 @@ class SpikePrinter:
         """Say which step it was."""
         rows = f"{len(spike.rows)} rows" if len(spike.rows) != 1 else "1 row"
         loss, norm = _number(spike.loss), _number(spike.grad_norm)
-        said = f": loss {loss}, gradient norm {norm}, {rows}, the highest mean loss first"
+        more = f" ({len(spike.left_out):,} more, less conspicuous, were not recorded)" if spike.left_out else ""
+        said = f": loss {loss}, gradient norm {norm}, {rows}{more}, the highest mean loss first"
         self._paper.print(Ink(f"step {spike.step}", "heading"), said)
         self._paper.print()
 

@@ -56,12 +56,13 @@ class SpikeRow:
 
 @dataclass(frozen=True, slots=True)
 class Spike:
-    """All recorded rows of a step, the highest mean loss first."""
+    """All recorded rows of a step, the highest mean loss first; `left_out` are the numbers of those not recorded."""
 
     step: int
     loss: Any
     grad_norm: Any
     rows: list[SpikeRow]
+    left_out: list[int]
 
     def at(self, index: int) -> SpikeRow:
         """The row at that place of the file. Raises UserError."""
@@ -77,7 +78,8 @@ def read_spike(run: RunDir, step: int) -> Spike:
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
         rows = [_row(index, row) for index, row in enumerate(record["rows"])]
-        spike = Spike(record["step"], record["loss"], record["grad_norm"], rows)
+        left_out = list(record.get("left_out", {}).get("rows", []))
+        spike = Spike(record["step"], record["loss"], record["grad_norm"], rows, left_out)
     except FileNotFoundError:
         raise UserError(_no_such_step(run, step)) from None
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
@@ -151,6 +153,7 @@ class SpikeReader:
                 "loss": spike.loss,
                 "grad_norm": spike.grad_norm,
                 "rows": [self._row_as_json(row) for row in spike.rows],
+                "left_out": spike.left_out,
             }
         )
         return answer

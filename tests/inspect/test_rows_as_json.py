@@ -172,6 +172,8 @@ def test_rows_are_chosen_by_number_and_by_flag(make_config: MakeConfig, pgs: Pgs
     assert numbers("--flagged") == [2, 3, 4]
     assert numbers("--flagged", "--num_samples", 2) == [2, 3]
     assert numbers("--row", 4) == [4]
+    said = pgs("inspect", "--config", config, "--row", 4, "--flagged", "--json", "--full")
+    assert said.err == "note: --full has no effect with --json\nnote: --flagged has no effect with --row\n"
     said = pgs("inspect", "--config", config, "--row", 6)
     assert (said.code, said.out) == (1, "")
     assert said.err == "pgs: There is no row 6; the rows are 0 to 5.\n"

@@ -29,6 +29,7 @@ def make_run(make_config: MakeConfig, tmp_path: Path) -> MakeRun:
         (run / "run.json").write_text("{}")
         (run / "config.yaml").write_text(dump_config(load_config(config).config))
         record = {"v": 1, "step": 7, "loss": 5.5, "grad_norm": "NaN", "rows": [_recorded(0, 1.0), _recorded(1, 4.0)]}
+        record["left_out"] = {"rows": [2], "tokens": 30}
         record["rows"][1]["losses"][-3] = "NaN"
         (run / "spikes/step-7.json").write_text(json.dumps({**record, **changes}))
         return run
@@ -52,6 +53,7 @@ def test_the_worst_row_and_its_worst_tokens_come_first(make_run: MakeRun, pgs: P
     assert (spike["step"], spike["loss"], spike["grad_norm"]) == (7, 5.5, "NaN")
     assert [(row["row"], row["line"], row["mean_loss"]) for row in spike["rows"]] == [(1, 2, "Infinity"), (0, 1, 1.0)]
     assert spike["rows"][0]["file"].endswith("chats.jsonl")
+    assert spike["left_out"] == [2]
     worst = spike["rows"][0]["worst"]
     assert (worst[0]["text"], worst[0]["loss"]) == (".", "Infinity")
     assert [token["loss"] for token in worst[1:]] == [4.0] * 5
@@ -62,7 +64,7 @@ def test_heat_for_people(make_run: MakeRun, pgs: Pgs) -> None:
     assert (said.code, said.err) == (0, "")
     assert said.out.index("chats.jsonl:2") < said.out.index("chats.jsonl:1")
     assert "│ Four⟦.⟧(inf)<|im_end|>⏎\n" in said.out
-    assert "step 7: loss 5.50, gradient norm NaN, 2 rows" in said.out
+    assert "step 7: loss 5.50, gradient norm NaN, 2 rows (1 more, less conspicuous, were not recorded)" in said.out
 
 
 def test_a_row_with_turns_and_losses_for_the_screen(make_run: MakeRun) -> None:
