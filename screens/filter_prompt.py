@@ -6,8 +6,9 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
+from textual.containers import Horizontal
 from textual.screen import ModalScreen
-from textual.widgets import Input
+from textual.widgets import Input, Label
 
 
 class FilterPrompt(ModalScreen[str | None], inherit_bindings=False):
@@ -23,7 +24,7 @@ class FilterPrompt(ModalScreen[str | None], inherit_bindings=False):
         )
 
     def compose(self) -> ComposeResult:
-        yield self._input
+        yield Horizontal(Label("/ only rows with"), self._input)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         self.dismiss(event.value)

@@ -28,7 +28,7 @@ SIGNS: dict[ScreenName, tuple[tuple[str, str], ...]] = {
     "inspect": (
         ("┃", "a line with something that is trained"),
         ("⏎ →", "a newline, a tab"),
-        ("·", "a blank, where the tokens have borders"),
+        ("·", "a blank that would not be noticed, or in a token"),
         ("‹U+200B›", "a character that cannot be seen, or would disturb its neighbours"),
         ("<F0>", "a token that is one byte of a character"),
         ("▲ ✖", "a warning, an error"),

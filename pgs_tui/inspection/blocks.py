@@ -52,9 +52,12 @@ def blocks_of(sample: Sample, view: View, lit: Sequence[tuple[int, int]]) -> tup
 
 def _turn_by_turn(sample: Sample) -> Iterator[Block]:
     for stretch in sample.stretches:
-        if stretch.why in _TEMPLATE and not stretch.loss and is_scaffold(sample.text[stretch.start : stretch.stop]):
+        text = sample.text[stretch.start : stretch.stop]
+        if stretch.why in _TEMPLATE and not stretch.loss and is_scaffold(text):
             if stretch.turn is not None:  # so that a turn without any text has its title too
                 yield Block(stretch.stop, stretch.stop, _title(stretch))
+            elif _words(text):
+                yield Block(stretch.start, stretch.stop, Title("template", note="around a turn without text"))
         elif stretch.why == "template":
             yield Block(stretch.start, stretch.stop, Title("template", note="added by the template, not in the data"))
         else:
@@ -102,4 +105,9 @@ def _merged(blocks: Iterable[Block]) -> Iterator[Block]:
 
 def is_scaffold(text: str) -> bool:
     """True for text of a template that holds markup and the names of roles but nothing that a model could read."""
-    return all(word.lower() in _NAMES for word in _WORDS.findall(_MARKUP.sub(" ", text)))
+    return all(word.lower() in _NAMES for word in _words(text))
+
+
+def _words(text: str) -> list[str]:
+    """The words outside of markup."""
+    return _WORDS.findall(_MARKUP.sub(" ", text))

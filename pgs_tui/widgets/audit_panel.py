@@ -15,8 +15,9 @@ from pgs_tui.widgets.severities import SIGNS
 _FOLDERS = re.compile(r"/?(?:[^/\s,:;]+/)+(?=[^/\s,:;]+, line )")
 """The folders of a file in front of a line: there is no room for them here."""
 BAR_CELLS = 18
-SIDE_FROM = 76
-"""Cells from which roles and lengths stand beside the findings."""
+NARROWEST_FINDINGS = 44
+"""Cells that the findings get before roles and lengths stand beside them."""
+GAP = "   "
 
 
 class AuditPanel(Panel):
@@ -75,17 +76,16 @@ class AuditPanel(Panel):
             return []
         if state.error:
             return wrapped(plain(state.error), width, "bad")[:height]
-        if width < SIDE_FROM:
-            return self._findings(width, height)
-        sides = [self._roles(state, height), self._lengths(state, height)]
-        room = width - sum(_breadth(side) + 3 for side in sides if side)
-        rows = self._findings(max(room, 20), height)
+        sides = [side for side in (self._roles(state, height), self._lengths(state, height)) if side]
+        while sides and width - _breadths(sides) < NARROWEST_FINDINGS:
+            sides.pop()
+        room = width - _breadths(sides)
+        rows = self._findings(room, height)
         lines = []
         for number in range(height):
-            parts = [rows[number] if number < len(rows) else ()]
-            left = fit(parts[0], max(room, 20))
-            beside = [fit(side[number] if number < len(side) else (), _breadth(side)) for side in sides if side]
-            lines.append(joined([left, *beside], "   "))
+            left = fit(rows[number] if number < len(rows) else (), room)
+            beside = [fit(side[number] if number < len(side) else (), _breadth(side)) for side in sides]
+            lines.append(joined([left, *beside], GAP))
         return lines
 
     def _counts(self) -> Line:
@@ -175,3 +175,8 @@ def _sign(flag: Flag) -> tuple[str, Role]:
 
 def _breadth(side: Sequence[Line]) -> int:
     return max((line_width(row) for row in side), default=0)
+
+
+def _breadths(sides: Sequence[Sequence[Line]]) -> int:
+    """Cells that the sides take, with the gaps in front of them."""
+    return sum(_breadth(side) + len(GAP) for side in sides)

@@ -18,9 +18,10 @@ from pgs_tui.widgets.lines import Line, Role, changed_cells, fit, line, line_wid
 
 BOLD: frozenset[Role] = frozenset({"title", "value", "bad", "heat-4"})
 DIM: frozenset[Role] = frozenset({"dim", "raw", "frame", "template", "cut"})
-HEAVY: frozenset[Role] = frozenset({"lit", "lit-sign", "lit-warn", "heat-2", "heat-3"})
-UNDERLINED: frozenset[Role] = frozenset({"lit", "lit-sign", "lit-warn", "heat-3"})
-REVERSED: frozenset[Role] = frozenset({"cursor", "heat-4"})
+HEAVY: frozenset[Role] = frozenset({"lit", "lit-sign", "lit-warn", "heat-2"})
+UNDERLINED: frozenset[Role] = frozenset({"lit", "lit-sign", "lit-warn", "heat-3", "heat-4"})
+SLANTED: frozenset[Role] = frozenset({"heat-1"})
+REVERSED: frozenset[Role] = frozenset({"cursor"})
 """Told apart by weight where there are no colours but the terminal's own: all of these but BOLD."""
 STRUCK: frozenset[Role] = frozenset({"cut"})
 
@@ -102,6 +103,7 @@ class Drawn(Widget):
                 bold=role in BOLD or (own and role in HEAVY) or None,
                 dim=(own and role in DIM) or None,
                 underline=(own and role in UNDERLINED) or None,
+                italic=(own and role in SLANTED) or None,
                 reverse=(own and role in REVERSED) or None,
                 strike=role in STRUCK or None,
             )

@@ -5,10 +5,11 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 
+from pgs_tui.inspection.boxes import SPACE
 from pgs_tui.inspection.layout import Row
 from pgs_tui.inspection.reader import Reader
 from pgs_tui.inspection.token_windows import Token
-from pgs_tui.visible import Piece, is_harmless, isolated
+from pgs_tui.visible import TAB, Piece, is_harmless, isolated
 from pgs_tui.widgets.lines import Line, Role, Span, fit, merged, text_of
 
 HEAT: tuple[tuple[float, Role], ...] = ((9.0, "heat-4"), (6.0, "heat-3"), (3.0, "heat-2"), (1.0, "heat-1"))
@@ -68,10 +69,22 @@ class Styler:
         if not piece.is_plain:
             yield isolated(piece.text), self._sign_role(piece)
             return
+        blank = self._is_remarkable(piece)
         start = piece.start
         for cut in [one for one in cuts if piece.start < one < piece.stop] + [piece.stop]:
-            yield piece.text[start - piece.start : cut - piece.start], self._role(start)
+            if blank:
+                yield SPACE * (cut - start), self._sign_role(Piece(TAB, start, cut, cut - start, sign=True))
+            else:
+                yield piece.text[start - piece.start : cut - piece.start], self._role(start)
             start = cut
+
+    def _is_remarkable(self, piece: Piece) -> bool:
+        """Blanks that would not be noticed: at either end of a line, or several in a row."""
+        if not piece.text.startswith(" "):
+            return False
+        text = self._reader.sample.text
+        around = text[piece.start - 1 : piece.start] + text[piece.stop : piece.stop + 1]
+        return piece.cells > 1 or "\n" in around or " " in around
 
     def _sign_role(self, piece: Piece) -> Role:
         role = self._role(piece.start)

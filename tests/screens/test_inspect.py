@@ -37,8 +37,7 @@ async def test_a_row_that_cannot_be_used_says_why(tmp_path: Path) -> None:
 
 async def test_no_rows_at_all(tmp_path: Path) -> None:
     async with inspecting(tmp_path, [], settled=False) as (screen, pilot):
-        await until(pilot, lambda: screen.rows.source.answered)
-        assert "there are no rows" in texts(screen)["rows"]
+        await until(pilot, lambda: "there are no rows" in texts(screen)["rows"])
         await pilot.press("down", "enter", "right", "e", "t", "o", "f", "escape")
         assert "no row is selected" in texts(screen)["sample"]
 
@@ -116,6 +115,14 @@ async def test_hostile_text_is_shown_and_not_executed(tmp_path: Path) -> None:
             assert wanted[:8] in texts(screen)["rows"]
             assert "\x1b" not in "".join(screen_text(screen.app))
             await pilot.press("down")
+
+
+async def test_blanks_that_would_not_be_noticed_have_a_sign(tmp_path: Path) -> None:
+    rows = [{"turns": [["user", "one two  three\n  four \nfive"], ["assistant", "a\n\n b"]]}]
+    async with inspecting(tmp_path, rows) as (screen, _):
+        shown = texts(screen)["sample"]
+        for line in ("one two··three⏎", "··four·⏎", "┃ a⏎", "┃ ⏎", "┃ ·b<|im_end|>"):
+            assert line in shown
 
 
 async def test_a_slow_inspector_never_shows_an_old_row_for_the_selected_one(tmp_path: Path) -> None:

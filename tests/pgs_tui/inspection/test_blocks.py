@@ -33,6 +33,16 @@ def test_a_turn_without_text_has_its_title_too() -> None:
     assert shown(sample, "turns") == [("assistant", "")]
 
 
+def test_a_turn_without_text_that_belongs_to_no_turn_is_not_lost() -> None:
+    between = "<|im_end|>\n<|im_start|>assistant\n<|im_end|>\n"
+    stretches = (
+        Stretch(0, 2, 1, "user", "other_role", False),
+        Stretch(2, 2 + len(between), None, None, "template", False),
+    )
+    sample = Sample(0, "f", 1, "Hi" + between, stretches)
+    assert shown(sample, "turns") == [("user", "Hi"), ("template", between)]
+
+
 def test_raw_is_the_whole_text() -> None:
     assert shown(CHAT, "raw") == [(None, CHAT.text)]
 
