@@ -9,6 +9,7 @@ the questions that the template asked; then its text and its mask are what the l
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import accumulate
@@ -160,7 +161,8 @@ def _plan_of(draft: Draft, watched: Callable[[Watch], str]) -> Plan | None:
     if not _is_each_string_once_and_whole(draft, origins) or any(piece.index for piece in pieces):
         return None
     gaps = template_gaps(pieces, len(draft.text))
-    borders = [_border(segment.stop, gaps) for segment in draft.segments]
+    gap_stops = [stop for _, stop in gaps]
+    borders = [_border(segment.stop, gaps, gap_stops) for segment in draft.segments]
     if any(border is None for border in borders):
         return None
     texts = [draft.text.cut(start, stop) for start, stop in gaps]
@@ -186,9 +188,9 @@ def _is_each_string_once_and_whole(draft: Draft, origins: tuple[Origin, ...]) ->
     return is_once and printed == sum(map(len, strings.values()))
 
 
-def _border(stop: int, gaps: list[tuple[int, int]]) -> _Border | None:
+def _border(stop: int, gaps: list[tuple[int, int]], gap_stops: list[int]) -> _Border | None:
     """The place of a segment's end within a gap; None inside of a string of the data."""
-    for number, (gap_start, gap_stop) in enumerate(gaps):
-        if gap_start <= stop <= gap_stop:
-            return _Border(number, stop - gap_start)
+    number = bisect_left(gap_stops, stop)
+    if number < len(gaps) and gaps[number][0] <= stop:
+        return _Border(number, stop - gaps[number][0])
     return None

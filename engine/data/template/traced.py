@@ -8,11 +8,15 @@ Origins are kept as runs, not per character, so that a long text costs no more t
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
 from typing import Any, NamedTuple, SupportsIndex
 
 ROLE = "role"
+_MANY_RUNS = 16  # from here on a search for the first run pays
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +104,19 @@ class TracedStr(str):
 
     def cut(self, start: int, stop: int) -> TracedStr:
         """Characters `start` up to `stop`, both within the text."""
-        return TracedStr.build(str.__getitem__(self, slice(start, stop)), _cut_runs(self._runs, start, stop))
+        text = str.__getitem__(self, slice(start, stop))
+        runs = self._runs
+        if len(runs) < _MANY_RUNS:
+            return TracedStr.build(text, _cut_runs(runs, 0, start, stop))
+        first = bisect_right(self._run_stops, start)
+        passed = self._run_stops[first - 1] if first else 0
+        last = bisect_left(self._run_stops, stop) + 1
+        return TracedStr.build(text, _cut_runs(runs[first:last], passed, start, stop))
+
+    @cached_property
+    def _run_stops(self) -> list[int]:
+        """Where each run ends in the text."""
+        return list(accumulate(run.length for run in self._runs))
 
     def strip(self, chars: str | None = None, /) -> str:
         start = len(self) - len(str.lstrip(self, chars))
@@ -223,18 +239,21 @@ def concat(pieces: Iterable[str]) -> str:
     """The pieces as one string; traced as soon as one of them is."""
     pieces = list(pieces)
     text = "".join(pieces)
-    if not any(isinstance(piece, TracedStr) for piece in pieces):
-        return text
+    maker: TracedStr | None = None
     joined: list[Run] = []
     for piece in pieces:
-        runs = runs_of(piece)
+        runs: tuple[Run, ...]
+        if isinstance(piece, TracedStr):
+            maker = piece if maker is None or piece.is_watched else maker
+            runs = piece._runs
+        else:
+            runs = (Run(len(piece), None, 0),) if piece else ()
         if joined and runs and _follows(joined[-1], runs[0]):
             last = joined.pop()
             joined.append(Run(last.length + runs[0].length, last.origin, last.position))
             runs = runs[1:]
         joined += runs
-    watched = next((piece for piece in pieces if isinstance(piece, TracedStr) and piece.is_watched), None)
-    return TracedStr.build(text, joined) if watched is None else watched.joined(text, joined)
+    return text if maker is None else maker.joined(text, joined)
 
 
 def runs_of(text: str) -> tuple[Run, ...]:
@@ -251,11 +270,12 @@ def _traced(text: str) -> TracedStr:
 def _follows(first: Run, second: Run) -> bool:
     if first.origin is None or second.origin is None:
         return first.origin is second.origin
-    return first.origin == second.origin and first.position + first.length == second.position
+    is_same = first.origin is second.origin or first.origin == second.origin
+    return is_same and first.position + first.length == second.position
 
 
-def _cut_runs(runs: tuple[Run, ...], start: int, stop: int) -> Iterator[Run]:
-    passed = 0
+def _cut_runs(runs: tuple[Run, ...], passed: int, start: int, stop: int) -> Iterator[Run]:
+    """The runs of characters `start` up to `stop`, out of runs of which the first begins at `passed`."""
     for run in runs:
         first, last = max(start, passed), min(stop, passed + run.length)
         if first < last:

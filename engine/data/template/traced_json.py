@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from engine.data.template.traced import Run, TracedStr, concat, runs_of
@@ -48,10 +49,10 @@ class _Writer:
 
     def pieces(self, value: Any, depth: int) -> Iterator[str]:
         if isinstance(value, str):
-            yield self._quoted(value)
+            yield from self._quoted(value)
         elif isinstance(value, Mapping):
             items = sorted(value.items()) if self.sort_keys else list(value.items())
-            entries = [[self._key(key), self.key_separator, *self.pieces(item, depth + 1)] for key, item in items]
+            entries = [[*self._key(key), self.key_separator, *self.pieces(item, depth + 1)] for key, item in items]
             yield from self._bracketed("{", entries, "}", depth)
         elif isinstance(value, list | tuple):
             yield from self._bracketed("[", [list(self.pieces(item, depth + 1)) for item in value], "]", depth)
@@ -72,23 +73,32 @@ class _Writer:
     def _new_line(self, depth: int) -> str:
         return "" if self.indent is None else "\n" + " " * (self.indent * depth)
 
-    def _key(self, key: Any) -> str:
-        return self._quoted(key) if isinstance(key, str) else f'"{json.dumps(key)}"'
+    def _key(self, key: Any) -> Iterator[str]:
+        if isinstance(key, str):
+            yield from self._quoted(key)
+        else:
+            yield f'"{json.dumps(key)}"'
 
-    def _quoted(self, text: str) -> str:
+    def _quoted(self, text: str) -> Iterator[str]:
         if not isinstance(text, TracedStr):
-            return json.dumps(text, ensure_ascii=self.ensure_ascii)
-        escapes = _ESCAPED_TO_ASCII if self.ensure_ascii else _ESCAPED
-        pieces: list[str] = ['"']
+            yield json.dumps(text, ensure_ascii=self.ensure_ascii)
+            return
+        yield '"'
         position = 0
-        for match in escapes.finditer(text):
-            start = match.start()
-            pieces += (text.cut(position, start), self._escaped(text.cut(start, start + 1)))
-            position = start + 1
-        return concat([*pieces, text.cut(position, len(text)), '"'])
+        for match in (_ESCAPED_TO_ASCII if self.ensure_ascii else _ESCAPED).finditer(text):
+            yield text.cut(position, match.start())
+            yield self._escaped(text.cut(match.start(), match.end()))
+            position = match.end()
+        yield text.cut(position, len(text)) if position else text
+        yield '"'
 
     def _escaped(self, character: str) -> str:
         """One character as JSON writes it; each character of an escape has the origin of what it stands for."""
-        written = json.dumps(str.__getitem__(character, slice(None)), ensure_ascii=self.ensure_ascii)[1:-1]
+        written = _escape(str.__getitem__(character, slice(None)), self.ensure_ascii)
         (run,) = runs_of(character)
         return TracedStr.build(written, [Run(1, run.origin, run.position)] * len(written))
+
+
+@lru_cache(maxsize=4096)
+def _escape(character: str, ensure_ascii: bool) -> str:
+    return json.dumps(character, ensure_ascii=ensure_ascii)[1:-1]
