@@ -98,7 +98,11 @@ class Data(Section):
     max_seq_length: Annotated[int, Field(ge=2)] = Field(
         default=2048, description="Longest sample in tokens; what lies behind is cut off."
     )
-    packing: bool = Field(default=False, description="Put several chats into one sample.")
+    packing: bool = Field(
+        default=False,
+        description="Fill lines of max_seq_length tokens with several chats that do not see each other; a batch then"
+        " counts lines.",
+    )
     num_workers: Annotated[int, Field(ge=0)] = Field(
         default=0, description="Processes that prepare batches beside the training one; 0 is none."
     )
