@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
 from engine.config import Loaded, load_config
 from engine.data.audit.flags import Severity
 from engine.data.examine import Examined
-from engine.errors import UserError
-from engine.inspect.as_json import row_as_json, to_line
+from engine.inspect.as_json import row_as_json
 from engine.inspect.as_text import RowPrinter
 from engine.inspect.opening import Inspection, open_inspection
+from engine.inspect.outcome import FAILED, USAGE_ERROR, print_json, told
 from engine.inspect.paper import paper_for
 from engine.inspect.progress import shown_on_terminal
 from engine.inspect.report_text import print_report
@@ -24,7 +22,6 @@ from engine.inspect.spikes import Spike, SpikeReader, read_spike
 from engine.inspect.validation import audit, is_ok, report_as_json
 from engine.rundir import resolve_run
 
-FAILED, USAGE_ERROR = 1, 2
 _USUAL_SAMPLES = 3
 _LEFT_OUT = {
     "spike": ("serve", "row", "flagged", "tokens"),
@@ -43,22 +40,22 @@ def inspect_command(options: argparse.Namespace, overrides: list[str]) -> int:
     loaded = _load(options, overrides)
     if options.serve:
         run = resolve_run(options.run) if options.run is not None else None
-        return _told(lambda: serve(lambda: open_inspection(loaded, needs_rows=run is None), run))
-    return _told(lambda: _print_rows(options, open_inspection(loaded)))
+        return told(lambda: serve(lambda: open_inspection(loaded, needs_rows=run is None), run))
+    return told(lambda: _print_rows(options, open_inspection(loaded)))
 
 
 def validate_command(options: argparse.Namespace, overrides: list[str]) -> int:
     """Audit the data and print what was found. Raises ConfigError and RunNotFoundError."""
     loaded = _load(options, overrides)
-    return _told(lambda: _print_audit(options, open_inspection(loaded)))
+    return told(lambda: _print_audit(options, open_inspection(loaded)))
 
 
 def _say_what_has_no_effect(options: argparse.Namespace) -> None:
+    given = {name for name, value in vars(options).items() if value is not None and value is not False}
     for chosen, others in _LEFT_OUT.items():
-        if getattr(options, chosen) not in (None, False):
-            for other in others:
-                if getattr(options, other) not in (None, False):
-                    sys.stderr.write(f"note: --{other} has no effect with --{chosen}\n")
+        for other in others:
+            if {chosen, other} <= given:
+                sys.stderr.write(f"note: --{other} has no effect with --{chosen}\n")
 
 
 def _load(options: argparse.Namespace, overrides: list[str]) -> Loaded:
@@ -75,49 +72,30 @@ def _inspect_spike(options: argparse.Namespace, overrides: list[str]) -> int:
         return USAGE_ERROR
     run = resolve_run(name)
     loaded = load_config(run.config_yaml, overrides, check_files=False)
-    return _told(lambda: _print_spike(options, read_spike(run, int(step)), loaded))
+    return told(lambda: _print_spike(options, read_spike(run, int(step)), loaded))
 
 
 def _print_spike(options: argparse.Namespace, spike: Spike, loaded: Loaded) -> int:
     reader = SpikeReader(open_inspection(loaded, needs_rows=False))
     if options.json:
-        _print_json(reader.as_json(spike))
+        print_json(reader.as_json(spike))
     else:
         printer = SpikePrinter(reader, paper_for(sys.stdout, options.plain), options.full)
         printer.headline(spike)
         for row in spike.rows[: options.num_samples if options.num_samples is not None else _USUAL_SAMPLES]:
             printer.row(row)
         printer.legend()
-    sys.stdout.flush()
     return 0
-
-
-def _told(work: Callable[[], int]) -> int:
-    """The exit code of the work; what stands in its way is one sentence."""
-    try:
-        return work()
-    except UserError as error:
-        sys.stderr.write(f"pgs: {error}\n")
-        return FAILED
-    except BrokenPipeError:  # `| head` has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        return 0
 
 
 def _print_rows(options: argparse.Namespace, inspection: Inspection) -> int:
     rows = _wanted(options, inspection)
     if options.json:
         for examined in rows:
-            _print_json(row_as_json(examined, inspection))
+            print_json(row_as_json(examined, inspection))
     else:
         _print_for_people(options, inspection, rows)
-    sys.stdout.flush()
     return 0
-
-
-def _print_json(value: Any) -> None:
-    """One line in UTF-8, whatever the locale."""
-    sys.stdout.buffer.write(to_line(value).encode("utf-8", "replace") + b"\n")
 
 
 def _print_for_people(options: argparse.Namespace, inspection: Inspection, rows: Iterator[Examined]) -> None:
@@ -140,10 +118,9 @@ def _print_audit(options: argparse.Namespace, inspection: Inspection) -> int:
             inspection, total if options.num_samples is None else min(options.num_samples, total), progress
         )
     if options.json:
-        _print_json(report_as_json(report, fill))
+        print_json(report_as_json(report, fill))
     else:
         print_report(report, fill, total, paper_for(sys.stdout, options.plain))
-    sys.stdout.flush()
     return 0 if is_ok(report) else FAILED
 
 

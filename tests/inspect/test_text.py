@@ -134,3 +134,20 @@ def test_what_cannot_be_shown_is_said_in_one_sentence(
     found = pgs(command, "--config", make_config(*rows, template=template))
     assert (found.code, found.out) == (1, "")
     assert found.err.startswith("pgs: ") and said in found.err and found.err.count("\n") == 1
+
+
+def test_a_full_disk_and_a_fault_of_ours_are_one_sentence(
+    make_config: MakeConfig, pgs: Pgs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = make_config(chat("a", "b"))
+    command = f"{sys.executable} -m engine validate --config {config} --json > /dev/full"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (4, "pgs: The disk is full; what was to be printed is not all there.\n")
+
+    def broken(*given: object) -> None:
+        raise KeyError("nobody thought of this")
+
+    monkeypatch.setattr("engine.inspect.command.audit", broken)
+    said = pgs("validate", "--config", config)
+    assert said.code == 1
+    assert said.err == "pgs: Unexpected KeyError: 'nobody thought of this' (PGS_TRACEBACK=1 shows where)\n"

@@ -43,7 +43,7 @@ class Wire:
 
     def lines(self) -> Iterator[bytes]:
         """The lines of stdin until it is closed; blank ones are left out."""
-        return (line for line in sys.stdin.buffer if line.strip())
+        return (line for line in sys.stdin.buffer if line.strip()) if sys.stdin is not None else iter(())
 
     def reply(self, id: Any, **content: Any) -> None:
         """Write a reply. Raises OSError when nobody reads any more."""
