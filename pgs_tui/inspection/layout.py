@@ -57,6 +57,8 @@ class Layout:
         self._chunks = [part for block in blocks for part in _cut(text, block, chunk)] or [_Chunk(0, 0, None)]
         self._starts = [chunk.start for chunk in self._chunks]
         self._rows_of = rows_of
+        self.stop = self._chunks[-1].stop
+        """Where in the text the last block ends."""
         self._made: dict[int, tuple[Row, ...]] = {}
 
     @property
@@ -134,6 +136,11 @@ class Layout:
                 chunk += 1
         found = self._chunks[chunk]
         return min(max(position, found.start), max(found.stop - 1, found.start))
+
+    def shows(self, position: int) -> bool:
+        """Whether a block shows the character."""
+        chunk = max(bisect_right(self._starts, position) - 1, 0)
+        return self._chunks[chunk].start <= position < self._chunks[chunk].stop
 
     def distance(self, upper: Place, lower: Place, most: int) -> int:
         """Rows from one place down to another, counted up to `most`; 0 where the other one is not below."""

@@ -12,6 +12,7 @@ from pgs_tui.inspection.layout import BOX_CHUNK, CHUNK, Layout, Row
 from pgs_tui.inspection.lines_of_text import text_rows
 from pgs_tui.inspection.shapes import Sample, Stretch, Tokens
 from pgs_tui.inspection.token_windows import Token, TokenWindows
+from pgs_tui.inspection.viewport import Viewport
 
 CONTEXT = 256
 """Characters before the cursor whose tokens are fetched too, for the way back."""
@@ -41,18 +42,16 @@ class Reader:
         self._number: int | None = None
         self._column: int | None = None
         self._rank = 0
-        self._cells, self._height, self._ascii = 80, 24, False
-        self._layout = self._laid_out()
-        self._top = self._layout.first
+        self._cells, self._ascii = 80, False
+        self._port = Viewport(self._laid_out(), 24)
         self.cursor = self._layout.shown(0)
 
     def fit(self, cells: int, height: int, ascii_only: bool) -> None:
         """The text has this many cells and lines; the cursor stays in sight."""
+        offset, self._port.height = self._port.offset(self.cursor), height
         if (cells, ascii_only) != (self._cells, self._ascii):
-            offset = self._offset()
-            self._cells, self._height, self._ascii = cells, height, ascii_only
+            self._cells, self._ascii = cells, ascii_only
             self._lay_out_again(offset)
-        self._height = height
         self._reveal()
 
     def add(self, window: Tokens) -> None:
@@ -62,32 +61,29 @@ class Reader:
         if first and tuple(window.lit) != self.lit:
             self.lit = window.lit
             if self.view == "trained":
-                self._lay_out_again(self._offset())
+                self._lay_out_again(self._port.offset(self.cursor))
         if self.losses and first:
             self.worst(0)
         self._reveal()
 
     def show(self, view: View) -> None:
         """Show the sample this way; the cursor stays where it is, in the text and on the screen."""
-        offset, self.view = self._offset(), view
+        offset, self.view = self._port.offset(self.cursor), view
         self._lay_out_again(offset)
 
     def toggle_boxes(self) -> None:
         """Show the tokens in boxes, or as text again."""
-        offset, self.boxes = self._offset(), not self.boxes
+        offset, self.boxes = self._port.offset(self.cursor), not self.boxes
         self._lay_out_again(offset)
 
     def rows(self) -> Iterator[Row]:
         """The rows that are in sight, from the top; the last one may be cut off."""
-        place, left = self._top, self._height
-        while left > 0:
-            row = self._layout.row(place)
-            yield row
-            left -= lines_of(row)
-            below = self._layout.walk(place, 1)
-            if below == place:
-                return
-            place = below
+        return self._port.rows()
+
+    @property
+    def share(self) -> float | None:
+        """How far down the view is, None where all of it is in sight."""
+        return self._port.share
 
     @property
     def token(self) -> Token | None:
@@ -123,16 +119,6 @@ class Reader:
                 return row.start
         return None if self.token is not None else max(self.cursor - CONTEXT, 0)
 
-    @property
-    def share(self) -> float | None:
-        """How far down the view is, None where all of it is in sight."""
-        rows = list(self.rows())
-        at_end = self._layout.walk(self._top, len(rows)) == self._layout.walk(self._top, len(rows) - 1)
-        at_end = at_end and sum(lines_of(row) for row in rows) <= self._height
-        if at_end:
-            return None if self._top == self._layout.first else 1.0
-        return rows[-1].stop / max(len(self.sample.text), 1)
-
     def step(self, tokens: int) -> None:
         """Go so many tokens on, or back when negative; those that this view leaves out are jumped over."""
         self._column = None
@@ -161,11 +147,11 @@ class Reader:
         while self._layout.row(target).kind == "title":
             beyond = self._layout.walk(target, 1 if rows > 0 else -1)
             if beyond == target:
-                self._top = min(self._top, target)  # nothing but the title is above
+                self._port.top = min(self._port.top, target)  # nothing but the title is above
                 return
             target = beyond
         if abs(rows) > 1:
-            self._top = self._layout.walk(self._top, rows)
+            self._port.scroll(rows)
         self._number, self.cursor = self._at_column(self._layout.row(target), column)
         self._column = column
         self._reveal()
@@ -173,12 +159,12 @@ class Reader:
     def page(self, pages: float) -> None:
         """Go a part of what is in sight down, or up when negative."""
         lines = 2 if self.boxes else 1
-        self.step_rows(int(pages * max(self._height // lines - 1, 1)) or (1 if pages > 0 else -1))
+        self.step_rows(int(pages * max(self._port.height // lines - 1, 1)) or (1 if pages > 0 else -1))
 
     def to_start(self) -> None:
         """Go to the first character that is shown."""
         self._go_to(self._layout.shown(0))
-        self._top = self._layout.first
+        self._port.top = self._layout.first
 
     def to_end(self) -> None:
         """Go to the last one."""
@@ -193,8 +179,8 @@ class Reader:
         place = bisect_right(starts, self.cursor) if direction > 0 else bisect_left(starts, self.cursor) - 1
         if not 0 <= place < len(starts):
             return False
-        self._go_to(self._layout.shown(starts[place]))
-        self._show_below(starts[place])
+        self._number, self._column, self.cursor = None, None, self._layout.shown(starts[place])
+        self._port.reveal_with_rest(self.cursor)
         return True
 
     def worst(self, direction: int) -> bool:
@@ -237,58 +223,30 @@ class Reader:
             tokens = self._windows.between(start, stop)
             if tokens is None:
                 return None
-            return box_rows(self.sample.text, tokens, self._cells, self._ascii, self.losses)
+            own = [token for token in tokens if token.start >= start or not self._layout.shows(token.start)]
+            return box_rows(self.sample.text, own, self._cells, self._ascii, self.losses)
 
         blocks = blocks_of(self.sample, self.view, self.lit)
         return Layout(self.sample.text, blocks, lines, BOX_CHUNK if self.boxes else CHUNK)
 
+    @property
+    def _layout(self) -> Layout:
+        return self._port.layout
+
     def _lay_out_again(self, offset: int) -> None:
         """The cursor is that many rows below the top afterwards."""
-        self._layout = self._laid_out()
+        self._port = Viewport(self._laid_out(), self._port.height)
         shown = self._layout.shown(self.cursor)
         if shown != self.cursor and not self.is_empty:
             self._number, self.cursor = None, shown
-        self._top = self._layout.walk(self._layout.locate(self.cursor), -offset)
-        self._reveal()
+        self._port.put(self.cursor, offset)
 
-    def _offset(self) -> int:
-        return self._layout.distance(self._top, self._layout.locate(self.cursor), max(self._height - 1, 0))
+    def _reveal(self) -> None:
+        self._port.reveal(self.cursor)
 
     def _go_to(self, position: int) -> None:
         self._number, self._column, self.cursor = None, None, position
         self._reveal()
-
-    def _show_below(self, position: int) -> None:
-        """Scroll so that what follows the character can be read too."""
-        place = self._layout.locate(position)
-        if self._layout.distance(self._top, place, self._height) > self._height // 2:
-            self._top = self._layout.walk(place, -(self._height // 3))
-            self._reveal()
-
-    def _reveal(self) -> None:
-        """Scroll as little as needed to have the cursor in sight, with the title above it if it is the first line."""
-        place = self._layout.locate(self.cursor)
-        above = self._layout.walk(place, -1)
-        titled = self._layout.row(above).kind == "title" and self._height > 2
-        first = above if titled else place
-        if first < self._top:
-            self._top = first
-            return
-        bottom, left = place, self._height - lines_of(self._layout.row(place))
-        while bottom > self._top and left > 0:
-            bottom = self._layout.walk(bottom, -1)
-            left -= lines_of(self._layout.row(bottom))
-        self._top = max(self._top, bottom if left >= 0 else self._layout.walk(bottom, 1))
-        self._fill()
-
-    def _fill(self) -> None:
-        """Leave no room below the last row while there is something above."""
-        left = self._height - sum(lines_of(row) for row in self.rows())
-        while left > 0 and self._top != self._layout.first:
-            above = self._layout.walk(self._top, -1)
-            left -= lines_of(self._layout.row(above))
-            if left >= 0:
-                self._top = above
 
     def _column_of(self, row: Row) -> int:
         column = 0
@@ -309,11 +267,6 @@ class Reader:
                 return (row.numbers[place] if row.numbers else None), piece.start + inside
             column -= piece.cells + gap
         return None, self._layout.shown(row.start)
-
-
-def lines_of(row: Row) -> int:
-    """Lines that a row takes on the screen."""
-    return 2 if row.kind == "boxes" else 1
 
 
 def _joined(stretches: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:

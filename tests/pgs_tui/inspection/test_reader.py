@@ -168,6 +168,14 @@ def test_boxes_show_every_token_with_its_id_below() -> None:
     assert boxes[0].numbers[:3] == (2, 3, 4)
 
 
+def test_no_token_stands_in_two_boxes() -> None:
+    reader = reading(chat(("user", "word " * 1000), ("assistant", "ok")), height=10**4)
+    reader.toggle_boxes()
+    numbers = [number for row in reader.rows() for number in row.numbers]
+    assert numbers == sorted(set(numbers))
+    assert len(numbers) > 1000
+
+
 def test_parts_of_a_character_are_its_bytes() -> None:
     sample = chat(("user", "hi"), ("assistant", "\U0001f600"))
     reader = reading(sample, by_byte=True)
