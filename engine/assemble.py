@@ -68,7 +68,8 @@ def assemble(loaded: Loaded, session: Session, opened: Opened, command: str) -> 
     check_vocabulary(model, tokenizer)
     head = loss_head(model, config.memory.chunked_loss, config.memory.loss_chunk_tokens)
     sampler, isolation = keep_packs_apart(model, sampler, config, data, session)
-    total_steps = train.max_steps or sampler.steps_in(train.epochs)  # more of them where packing had to be left
+    if isolation is None and config.data.packing:  # without packs there are more steps
+        total_steps = train.max_steps or sampler.steps_in(train.epochs)
     optimizer = _optimizer(model, config)
     store = CheckpointStore(session.run, train.keep_checkpoints)
     trainer = Trainer(
