@@ -74,7 +74,7 @@ def test_the_last_answer_alone(prepare_rows: Prepare) -> None:
     prepared = prepare_rows(messages, last_turn_only=True)
     assert prepared.trained_text() == "d<|im_end|>"
     found = reasons(templates.CHATML, messages, MaskOptions(last_turn_only=True))
-    assert ("b", Why.NOT_LAST_TURN, False) in found
+    assert ("b<|im_end|>", Why.NOT_LAST_TURN, False) in found
 
 
 def test_an_empty_last_answer_leaves_nothing_to_train(prepare_rows: Prepare) -> None:

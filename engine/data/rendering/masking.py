@@ -104,12 +104,15 @@ class _Masker:
         return self.found
 
     def _add(self, start: int, stop: int, turn: int | None, why: Why) -> None:
-        """Append a segment of a turn that may have loss, or say why it has none."""
+        """Append a segment of a turn that may have loss, or say why it has none; join it to one of the same kind."""
         if start >= stop:
             return
         loss = turn is not None and self.options.trains(why)
         untrained = self.untrained[turn] if loss and turn is not None else None
-        self.found.append(Segment(start, stop, turn, untrained or why, loss and untrained is None))
+        segment = Segment(start, stop, turn, untrained or why, loss and untrained is None)
+        if self.found and self.found[-1][2:] == segment[2:]:
+            segment = segment._replace(start=self.found.pop().start)
+        self.found.append(segment)
 
     def _inside(self, before: Stretch, after: Stretch) -> None:
         """Template text between two stretches of one turn."""
