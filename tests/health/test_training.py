@@ -172,3 +172,20 @@ def test_state_comes_back_exactly_through_strict_json() -> None:
 def test_alerts_survive_the_event_file() -> None:
     for alert in alerts_of(judge_all(make_health(), [2.0, math.nan, None, math.inf, 2.0])):
         assert repr(decode(encode(alert, 1.0)).event) == repr(alert)  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("wants_skips", [True, False])
+def test_a_spike_is_flagged_whether_or_not_it_is_skipped(wants_skips: bool) -> None:
+    judgements = judge_all(make_health(spike_detection=wants_skips), [1.7] * 40 + [9.41, 1.7, math.nan, 1.7])
+    assert [step for step, judgement in enumerate(judgements, 1) if judgement.is_flagged] == [41, 43]
+    assert [judgement.skip for judgement in judgements[40:]] == [wants_skips, False, True, False]
+    opened = alerts_of(judgements)[0]
+    assert (opened.code, opened.value, opened.rows) == ("SPIKE_SKIPPED" if wants_skips else "SPIKE_TAKEN", 9.41, (41,))
+    assert [alert.state for alert in alerts_of(judgements, opened.code)] == ["open", "closed"]
+    assert ("the step was taken" in opened.meaning) != wants_skips
+
+
+def test_the_step_that_leaves_a_steep_place_is_flagged_too() -> None:
+    judgements = judge_all(make_health(), [2.0] * 103, norms=[1.0] * 100 + [50.0] * 3)
+    assert [judgement.skip for judgement in judgements[100:]] == [True, True, False]
+    assert [judgement.is_flagged for judgement in judgements[99:]] == [False, True, True, True]

@@ -56,3 +56,17 @@ def test_the_parts_of_a_step_come_with_the_next_one(monkeypatch: pytest.MonkeyPa
     assert (second.forward, second.backward, second.optimizer) == (1.0, 1.0, 2.0)
     assert (third.forward, third.backward, third.optimizer) == (3.0, 3.0, 2.0)
     assert first.data is not None
+
+
+def test_what_is_left_out_of_a_step_is_in_none_of_its_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    seconds_that_passed = iter([0.0, 1.0, 3.0, 10.0, 17.0, 18.0, 20.0])
+    monkeypatch.setattr("time.perf_counter", lambda: next(seconds_that_passed))
+    clock = StepClock(torch.device("cpu"))  # at 0
+    clock.close()  # a collection of garbage would read the time as well
+    clock.start()  # at 1
+    clock.lap("forward")  # at 3
+    with clock.left_out():  # from 10 to 17
+        pass
+    clock.lap("optimizer")  # at 18
+    seconds, parts = clock.finish()  # at 20
+    assert (seconds, parts.forward, parts.optimizer) == (13.0, 2.0, 8.0)

@@ -223,3 +223,15 @@ def test_packs_without_isolation_are_never_computed() -> None:
     packs = packs_of([Slots(0, 0, 2), Slots(0, 2, 4)], (1, 4))
     with pytest.raises(AssertionError, match="see each other"):
         LossHead(small("llama"), 16, None, 1.0).summed_loss(torch.ones(1, 4).long(), torch.ones(1, 4).long(), packs)
+
+
+def test_flash_attention_is_told_where_documents_begin_and_padding_too() -> None:
+    model = small("llama")
+    model.config._attn_implementation = "flash_attention_2"
+    isolation = Isolation(model, Way("flash"))
+    packs = packs_of([Slots(0, 0, 4), Slots(0, 4, 5), Slots(0, 5, 8), Slots(1, 0, 6)], (2, 8))
+    told = isolation.enter(packs)
+    assert told["position_ids"].tolist() == [[0, 1, 2, 3, 0, 0, 1, 2], [0, 1, 2, 3, 4, 5, 0, 1]]
+    assert told["cu_seq_lens_q"].tolist() == told["cu_seq_lens_k"].tolist() == [0, 4, 5, 8, 14, 16]
+    assert told["cu_seq_lens_q"].dtype == torch.int32
+    assert (told["max_length_q"], told["max_length_k"]) == (6, 6)
