@@ -137,14 +137,14 @@ class RowPrinter:
 
     def _inks(self, line: list[Piece]) -> Iterator[Ink]:
         opening, closing = self._brackets
-        for is_trained, pieces in groupby(line, key=lambda piece: piece.is_trained):
-            if is_trained:
-                shown = self._paper.signs.show_in_line("".join(piece.text for piece in pieces))
+        joined = [list(group) for _, group in groupby(line, key=lambda piece: (piece.is_trained, piece.is_faint))]
+        for number, pieces in enumerate(joined):
+            text = "".join(piece.text for piece in pieces)
+            shown = self._paper.signs.show_in_line(text, number == 0, number == len(joined) - 1)
+            if not pieces[0].is_trained:
+                yield Ink(shown, "faint" if pieces[0].is_faint else "")
+            else:
                 yield Ink(shown if self._paper.has_colour else f"{opening}{shown}{closing}", "trained")
-                continue
-            for piece in pieces:
-                style = "faint" if piece.is_template or piece.is_cut else ""
-                yield Ink(self._paper.signs.show_in_line(piece.text), style)
 
     def _tokens(self, tokens: RowTokens) -> None:
         paper = self._paper

@@ -21,6 +21,11 @@ class Piece(NamedTuple):
     is_template: bool
     is_cut: bool
 
+    @property
+    def is_faint(self) -> bool:
+        """Not trained, nor anything that the data wrote within the limit."""
+        return not self.is_trained and (self.is_template or self.is_cut)
+
 
 @dataclass(slots=True)
 class Block:

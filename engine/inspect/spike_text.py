@@ -85,7 +85,7 @@ class SpikePrinter:
             yield inks
 
     def _ink(self, text: str, level: int, is_marked: bool, loss: float) -> Ink:
-        shown = self._paper.signs.show_in_line(text)
+        shown = self._paper.signs.show_in_line(text, is_start=False, is_end=False)
         opening, closing = self._brackets
         return Ink(f"{opening}{shown}{closing}({_number(loss)})" if is_marked else shown, _style(level))
 

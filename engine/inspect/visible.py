@@ -9,8 +9,9 @@ import unicodedata
 _HIDDEN = {"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp", "Zs"}
 _CONTROL_PICTURES = 0x2400
 _DELETE, _DELETE_PICTURE = 0x7F, "␡"
-_OPEN_SPACES = re.compile(r"^ +| +$|  +", re.MULTILINE)
+_OPEN_SPACES = re.compile(r"(?<=\n) +| +(?=\n)|  +")
 """Spaces at either end of a line and runs of them, which would go unseen."""
+_AT_START, _AT_END = re.compile(r"\A +"), re.compile(r" +\Z")
 
 
 class Signs(dict[int, str | None]):
@@ -30,17 +31,22 @@ class Signs(dict[int, str | None]):
         self[code] = sign = self._sign_of(chr(code))
         return sign
 
-    def show(self, text: str) -> str:
-        """The text with signs; a newline is its sign followed by a real one."""
+    def show(self, text: str, is_start: bool = True, is_end: bool = True) -> str:
+        """The text with signs; a newline is its sign followed by a real one.
+
+        `is_start` and `is_end`: the text begins or ends a line, so that a space there would not be seen.
+        """
         if not self.is_plain:
-            text = _OPEN_SPACES.sub(lambda match: "·" * len(match.group()), text)
+            patterns = (_OPEN_SPACES, *([_AT_START] if is_start else []), *([_AT_END] if is_end else []))
+            for pattern in patterns:
+                text = pattern.sub(lambda match: "·" * len(match.group()), text)
         if text and unicodedata.combining(text[0]) and not self.is_plain:
             text = "◌" + text  # or it would sit on whatever is printed in front
         return text.translate(self)
 
-    def show_in_line(self, text: str) -> str:
+    def show_in_line(self, text: str, is_start: bool = True, is_end: bool = True) -> str:
         """The same without line breaks."""
-        return self.show(text).replace("\n", "")
+        return self.show(text, is_start, is_end).replace("\n", "")
 
     def show_token(self, content: bytes) -> str:
         """The text of a token, or the bytes of one that is only a part of a character."""
