@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 
@@ -26,7 +28,7 @@ FIRST_LOOK_FROM = 2000
 """Sets smaller than this are through in no time and are audited once."""
 
 _THREADS = 2  # while one waits for the tokenizer, which needs no interpreter, the other renders
-_ROWS_AT_ONCE = 512
+_ROWS_AT_ONCE = range(256, 4097)  # large batches cost the tokenizer less, but several have to share the work
 _CHARACTERS_AT_ONCE = 2_000_000  # tokens on their way need some 200 bytes each, and three batches are on their way
 
 
@@ -58,11 +60,16 @@ class Tokenizing:
         Raises:
             DataError: a row is bad and bad rows stop the run, or the first rows show that the set is wrong.
         """
+        with _collecting_seldom():
+            return self._run()
+
+    def _run(self) -> Tokenized:
         ledger, builder = Ledger(), StoreBuilder()
         total, done = sum(map(len, self.corpora)), 0
         looks_early = total >= FIRST_LOOK_FROM
         rows = (row for corpus in self.corpora for row in corpus)
-        for batch in self._examined(_batches(rows, FIRST_LOOK_ROWS if looks_early else _ROWS_AT_ONCE)):
+        most = min(max(total // 8, _ROWS_AT_ONCE[0]), _ROWS_AT_ONCE[-1])
+        for batch in self._examined(_batches(rows, FIRST_LOOK_ROWS if looks_early else most, most)):
             for examined in batch:
                 self._enter(examined, ledger, builder)
             if looks_early and not done:
@@ -115,14 +122,25 @@ class Tokenizing:
                 )
 
 
+@contextmanager
+def _collecting_seldom() -> Iterator[None]:
+    """Rows make many objects and no cycles among them; to look for cycles would take a fifth of the time."""
+    thresholds = gc.get_threshold()
+    gc.set_threshold(100_000, 20, 50)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*thresholds)
+
+
 def _from_all_over(corpus: Corpus, count: int) -> Iterator[RawRow | BadRow]:
     """`count` rows at even distances."""
     for number in range(count):
         yield corpus.at(corpus.first_row + number * len(corpus) // count)
 
 
-def _batches(rows: Iterable[RawRow | BadRow], first: int) -> Iterator[list[RawRow | BadRow]]:
-    """The rows in batches: `first` of them, and then so many that neither rows nor characters are too many."""
+def _batches(rows: Iterable[RawRow | BadRow], first: int, most: int) -> Iterator[list[RawRow | BadRow]]:
+    """The rows in batches: `first` of them, and then at most `most`, fewer where they are long."""
     remaining = iter(rows)
     if batch := list(islice(remaining, first)):
         yield batch
@@ -130,7 +148,7 @@ def _batches(rows: Iterable[RawRow | BadRow], first: int) -> Iterator[list[RawRo
     for row in remaining:
         batch.append(row)
         size += 0 if isinstance(row, BadRow) else characters_of(row.value)
-        if len(batch) == _ROWS_AT_ONCE or size >= _CHARACTERS_AT_ONCE:
+        if len(batch) == most or size >= _CHARACTERS_AT_ONCE:
             yield batch
             batch, size = [], 0
     if batch:

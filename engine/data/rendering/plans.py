@@ -9,7 +9,6 @@ the questions that the template asked; then its text and its mask are what the l
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import accumulate
@@ -34,22 +33,27 @@ Shape = tuple[Any, ...]
 
 
 class _Border(NamedTuple):
-    """The end of a segment: so many characters behind the start of a gap."""
+    """The end of a segment: behind so many strings of the data and so many characters of the template."""
 
-    gap: int
-    offset: int
+    strings: int
+    characters: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Plan:
-    """How chats of one shape become text and mask. `gaps` are the template's texts, one more than `pieces`."""
+    """How chats of one shape become text and mask.
+
+    `parts` and `runs` are those of the whole text, with places to fill for the strings of the data: each second part,
+    and the runs at `run_places`. `pieces` are these strings in order. `masks` holds turn, reason and loss by segment.
+    """
 
     guards: tuple[Guard, ...]
-    gaps: tuple[str, ...]
     pieces: tuple[Origin, ...]
-    gap_runs: tuple[tuple[Run, ...], ...]
+    parts: tuple[str, ...]
+    runs: tuple[Run | None, ...]
+    run_places: tuple[int, ...]
     borders: tuple[_Border, ...]
-    masks: tuple[tuple[int | None, Why, bool], ...]
+    masks: tuple[tuple[int | None, ...], tuple[Why, ...], tuple[bool, ...]]
 
     def draft(self, conversation: Conversation) -> Draft | None:
         """The chat as text with its mask; None where it does not give the answers of the plan."""
@@ -59,26 +63,17 @@ class Plan:
                 return None
         texts: list[str] = [turns[origin.turn].message[origin.field] for origin in self.pieces]  # type: ignore[index]
         lengths = list(map(len, texts))
-        parts, runs = self._woven(texts, lengths)
-        gap_starts = [0, *accumulate(len(gap) + length for gap, length in zip(self.gaps, lengths, strict=False))]
-        start = 0
-        segments = []
-        for (gap, offset), (turn, why, loss) in zip(self.borders, self.masks, strict=True):
-            stop = gap_starts[gap] + offset
-            segments.append(Segment(start, stop, turn, why, loss))
-            start = stop
-        return Draft(conversation, TracedStr.build("".join(parts), runs), segments, self)
+        before = [0, *accumulate(lengths)]
+        stops = [before[strings] + characters for strings, characters in self.borders]
+        segments = list(map(Segment._make, zip([0, *stops], stops, *self.masks, strict=False)))
+        return Draft(conversation, self._text(texts, lengths), segments, self)
 
-    def _woven(self, texts: list[str], lengths: list[int]) -> tuple[list[str], list[Run]]:
-        """The gaps and the texts in turn, and the origins of their characters."""
-        parts: list[str] = []
-        runs: list[Run] = []
-        for gap, gap_runs, text, length, origin in zip(
-            self.gaps, self.gap_runs, texts, lengths, self.pieces, strict=False
-        ):
-            parts += (gap, text)
-            runs += (*gap_runs, Run(length, origin, 0))
-        return [*parts, self.gaps[-1]], [*runs, *self.gap_runs[-1]]
+    def _text(self, texts: list[str], lengths: list[int]) -> TracedStr:
+        parts, runs = list(self.parts), list(self.runs)
+        parts[1::2] = texts
+        for place, length, origin in zip(self.run_places, lengths, self.pieces, strict=True):
+            runs[place] = Run(length, origin, 0)
+        return TracedStr.build("".join(parts), runs)  # type: ignore[arg-type]
 
 
 @dataclass(slots=True)
@@ -161,18 +156,30 @@ def _plan_of(draft: Draft, watched: Callable[[Watch], str]) -> Plan | None:
     if not _is_each_string_once_and_whole(draft, origins) or any(piece.index for piece in pieces):
         return None
     gaps = template_gaps(pieces, len(draft.text))
-    gap_stops = [stop for _, stop in gaps]
-    borders = [_border(segment.stop, gaps, gap_stops) for segment in draft.segments]
+    borders = [_border(segment.stop, gaps) for segment in draft.segments]
     if any(border is None for border in borders):
         return None
-    texts = [draft.text.cut(start, stop) for start, stop in gaps]
+    parts: list[str] = []
+    runs: list[Run | None] = []
+    places: list[int] = []
+    for start, stop in gaps:
+        gap = draft.text.cut(start, stop)
+        parts += (str.__getitem__(gap, slice(None)), "")
+        runs += runs_of(gap)
+        places.append(len(runs))
+        runs.append(None)
     return Plan(
         guards=tuple(watch.guards),
-        gaps=tuple(str.__getitem__(text, slice(None)) for text in texts),
         pieces=origins,
-        gap_runs=tuple(map(runs_of, texts)),
+        parts=tuple(parts[:-1]),
+        runs=tuple(runs[:-1]),
+        run_places=tuple(places[:-1]),
         borders=tuple(border for border in borders if border is not None),
-        masks=tuple((segment.turn, segment.why, segment.loss) for segment in draft.segments),
+        masks=(
+            tuple(segment.turn for segment in draft.segments),
+            tuple(segment.why for segment in draft.segments),
+            tuple(segment.loss for segment in draft.segments),
+        ),
     )
 
 
@@ -188,9 +195,11 @@ def _is_each_string_once_and_whole(draft: Draft, origins: tuple[Origin, ...]) ->
     return is_once and printed == sum(map(len, strings.values()))
 
 
-def _border(stop: int, gaps: list[tuple[int, int]], gap_stops: list[int]) -> _Border | None:
-    """The place of a segment's end within a gap; None inside of a string of the data."""
-    number = bisect_left(gap_stops, stop)
-    if number < len(gaps) and gaps[number][0] <= stop:
-        return _Border(number, stop - gaps[number][0])
+def _border(stop: int, gaps: list[tuple[int, int]]) -> _Border | None:
+    """The place of a segment's end in or beside a gap; None inside of a string of the data."""
+    characters = 0
+    for number, (gap_start, gap_stop) in enumerate(gaps):
+        if gap_start <= stop <= gap_stop:
+            return _Border(number, characters + stop - gap_start)
+        characters += gap_stop - gap_start
     return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import overload
+from typing import Any, overload
 
 from tokenizers import Encoding
 
@@ -45,11 +45,11 @@ class TokenStarts(Sequence[int]):
     def tokens_before(self, place: int) -> int:
         """How many tokens begin before a place in the text: `bisect_left` over all the starts."""
         token = self._encoding.char_to_token(place)
+        place_of_token: Any = self._encoding.token_to_chars  # asked often, so without a function around it
         if token is None:
             is_behind_all = len(self) == 0 or place > place_of(self._encoding, len(self) - 1)[0]
             return len(self) if is_behind_all else bisect_left(self._all, place)
-        is_first = place_of(self._encoding, token)[0] == place
-        if is_first and (token == 0 or place_of(self._encoding, token - 1)[0] < place):
+        if place_of_token(token)[0] == place and (token == 0 or place_of_token(token - 1)[0] < place):
             return int(token)
         return bisect_left(self._all, place)
 

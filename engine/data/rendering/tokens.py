@@ -95,7 +95,7 @@ class TextEncoder:
 
     def _written_by_data(self, text: TracedStr, ids: NDArray[np.int32], encoding: Encoding) -> tuple[str, ...]:
         """Control tokens that the tokenizer found in places where the data has a part in them."""
-        control = np.flatnonzero(self._is_control[np.minimum(ids, len(self._is_control) - 1)]).tolist()
+        control = self._is_control[np.minimum(ids, len(self._is_control) - 1)].nonzero()[0].tolist()
         starts, stops = data_spans(text) if control else ([], [])
         written: list[str] = []
         for number in control:
