@@ -23,12 +23,12 @@ SWITCH_SECONDS = 0.001
 HELP = """\
 usage: pgs-tui [CONFIG] [--section.field VALUE ...]
        pgs-tui attach [RUN]
-       pgs-tui inspect [CONFIG] [--row N] [--section.field VALUE ...]
+       pgs-tui inspect [CONFIG | RUN] [--row N] [--section.field VALUE ...]
 
 Trains CONFIG (a YAML file, or a name such as quickstart, which is also the default) in a process of its own and
 shows it live. The run goes on when this window closes; attach opens it again. RUN is a path, a run id, the
-beginning of one, or latest; without it, the newest run that is going. inspect shows the data of a config as training
-would see it: every token, which of them are trained, and what is odd.
+beginning of one, or latest; without it, the newest run that is going. inspect shows the data of a config or a run as
+training sees it: every token, which of them are trained, and what is odd.
 
   --section.field VALUE   override a value of the config, for example --train.learning_rate 1e-5
   --theme NAME            dark, light, or terminal (its own 16 colours); --light is short for the second
@@ -183,17 +183,34 @@ def _attach(arguments: Arguments) -> int:
 
 
 def _inspect(arguments: Arguments) -> int:
-    from pgs_tui.configs import find_config, short_name
-
     if len(arguments.words) > 2:
-        raise UsageError(f"one config at a time: found {' and '.join(arguments.words[1:])}")
-    config = find_config(arguments.words[1] if len(arguments.words) > 1 else None)
-    overrides = tuple(arguments.overrides)
+        raise UsageError(f"one config or run at a time: found {' and '.join(arguments.words[1:])}")
+    chosen, name = _data_of(arguments.words[1] if len(arguments.words) > 1 else None)
+    chosen += tuple(arguments.overrides)
     if arguments.plain or not _has_screen():
         from pgs_tui.plain import inspect
 
-        inspect(config, overrides, arguments.row, arguments.plain)
-    return show(InspectData(config, overrides, short_name(config), arguments.row), _look(arguments))
+        inspect(chosen, arguments.row, arguments.plain)
+    return show(InspectData(chosen, name, arguments.row), _look(arguments))
+
+
+def _data_of(text: str | None) -> tuple[tuple[str, ...], str]:
+    """Whose data is meant, as `pgs inspect` wants to be told, and its name: a config, else a run."""
+    from pgs_tui.configs import ConfigNotFoundError, find_config, short_name
+
+    try:
+        config = find_config(text)
+    except ConfigNotFoundError:
+        from engine.rundir import RunNotFoundError, resolve_run
+
+        try:
+            run = resolve_run(text or "")
+        except RunNotFoundError:
+            run = None
+        if run is None:
+            raise
+        return ("--run", str(run.path)), run.id
+    return ("--config", str(config)), short_name(config)
 
 
 def _forgive_encoding() -> None:

@@ -51,10 +51,9 @@ class AttachTo:
 
 @dataclass(frozen=True, slots=True)
 class InspectData:
-    """To look at the data of a config."""
+    """To look at the data of a config or of a run. `arguments` name it for `pgs inspect`."""
 
-    config: Path
-    overrides: tuple[str, ...]
+    arguments: tuple[str, ...]
     name: str
     row: int | None = None
 
@@ -67,11 +66,6 @@ class InspectData:
     def first_words(self) -> str:
         """What goes on at first."""
         return "starting the inspector"
-
-    @property
-    def arguments(self) -> tuple[str, ...]:
-        """What `pgs inspect` is to look at."""
-        return ("--config", str(self.config), *self.overrides)
 
 
 Goal = StartConfig | AttachTo | InspectData

@@ -23,11 +23,10 @@ def train(config: Path, overrides: tuple[str, ...]) -> NoReturn:
     os.execve(sys.executable, arguments, engine_environment(os.environ))
 
 
-def inspect(config: Path, overrides: tuple[str, ...], row: int | None, plain: bool) -> NoReturn:
-    """Become `pgs inspect`, which prints rows; `plain` leaves out its colours."""
-    chosen = ("--row", str(row)) if row is not None else ()
-    colours = ("--plain",) if plain else ()
-    arguments = (sys.executable, "-m", "engine", "inspect", "--config", str(config), *chosen, *colours, *overrides)
+def inspect(chosen: tuple[str, ...], row: int | None, plain: bool) -> NoReturn:
+    """Become `pgs inspect`, which prints rows of what is chosen; `plain` leaves out its colours."""
+    rows = ("--row", str(row)) if row is not None else ()
+    arguments = (sys.executable, "-m", "engine", "inspect", *rows, *(("--plain",) if plain else ()), *chosen)
     sys.stdout.flush()
     os.execve(sys.executable, arguments, engine_environment(os.environ))
 

@@ -189,6 +189,8 @@ class Inspecting:
 
     def _take_rows(self, window: RowsWindow, start: int) -> None:
         self.source.take(window, start)
+        if self.selected >= window.total > 0 and self.selected == self.opening.row:
+            self.said = f"there is no row {self.selected}; this is the last one"
         self.selected = min(self.selected, max(self.source.matched - 1, 0))
         if not self.source.matched and self.source.answered:
             self.reader, self._open, self.problem = None, None, ""

@@ -100,8 +100,9 @@ class Inspector:
             self._wishes.forget(topic)
 
     def close(self) -> None:
-        """End the process. It leaves when nobody can ask it any more, and is killed if it takes its time."""
+        """End the process; it only reads, so it has nothing to put in order. It is killed if it takes its time."""
         self._closing = True
+        self._process.terminate()
         with contextlib.suppress(OSError):
             self._pipe(self._process.stdin).close()
         threading.Thread(target=self._end, daemon=False).start()

@@ -45,7 +45,7 @@ class TokenView(Panel):
         sample = self.reader.sample
         parts = 1 if self.size.width < SHORT_VALUE else 2
         where = line((f"{plain('/'.join(sample.file.rsplit('/', parts)[-parts:]))}:{sample.line}", "dim"))
-        return joined([line((f"row {sample.row}", "title")), where], "  ")
+        return joined([line((f"row {whole(sample.row)}", "title")), where], "  ")
 
     def value(self) -> Line:
         tokens = self.reader.tokens if self.reader else None

@@ -35,6 +35,21 @@ def test_what_makes_no_sense_is_said(argv: list[str], says: str) -> None:
         parse(argv)
 
 
+def test_inspect_takes_a_config_or_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    became: list[str] = []
+    monkeypatch.setattr("os.execve", lambda program, arguments, environment: became.extend(arguments) or exit())
+    run = tmp_path / "20260101-000000-c"
+    run.mkdir()
+    (run / "events.jsonl").write_text("")
+    (tmp_path / "c.yaml").write_text("")
+    for given, wanted in ((run, "--run"), (tmp_path / "c.yaml", "--config")):
+        became.clear()
+        with pytest.raises(SystemExit):
+            main(["inspect", str(given), "--row", "3", "--plain", "--data.max_seq_length", "9"])
+        tail = ["inspect", "--row", "3", "--plain", wanted, str(given), "--data.max_seq_length", "9"]
+        assert became[3:] == tail
+
+
 @pytest.mark.parametrize(
     ("argv", "says"),
     [
@@ -45,6 +60,11 @@ def test_what_makes_no_sense_is_said(argv: list[str], says: str) -> None:
         (["attach", "a", "b"], "attach takes one run"),
         (["attach", "nothing-of-this-name"], "no such run"),
         (["--nonsense"], "unknown option"),
+        (["inspect", "a.yaml", "b.yaml"], "one config or run at a time"),
+        (["inspect", "nowhere.yaml"], "nowhere.yaml: no such config file"),
+        (["inspect", "--row", "-1"], "rows are counted from 0"),
+        (["--row", "1"], "--row belongs to inspect"),
+        (["attach", "--row", "1"], "attach takes one run"),
     ],
 )
 def test_a_mistake_is_one_line_on_stderr_and_exit_code_2(

@@ -62,7 +62,7 @@ async def inspecting(
     command: tuple[str, ...] = (),
     settled: bool = True,
 ) -> AsyncIterator[tuple[InspectScreen, Pilot[Goodbye]]]:
-    goal = InspectData(Path("c.yaml"), (), "capitals", row)
+    goal = InspectData(("--config", "c.yaml"), "capitals", row)
     app = InspectApp(goal, look or Look(), command or fake(path, CHATS if rows is None else rows, *options))
     async with app.run_test(size=size) as pilot:
         screen = app.inspect_screen

@@ -35,6 +35,12 @@ async def test_a_row_that_cannot_be_used_says_why(tmp_path: Path) -> None:
         assert "found only 'body'" in texts(screen)["sample"]
 
 
+async def test_a_row_that_is_not_there_leads_to_the_last_one(tmp_path: Path) -> None:
+    async with inspecting(tmp_path, row=77) as (screen, _):
+        assert "there is no row 77; this is the last one" in texts(screen)["keys"]
+        assert "row 5" in texts(screen)["sample"]
+
+
 async def test_no_rows_at_all(tmp_path: Path) -> None:
     async with inspecting(tmp_path, [], settled=False) as (screen, pilot):
         await until(pilot, lambda: "there are no rows" in texts(screen)["rows"])

@@ -2,11 +2,13 @@
 
 import json
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
 
 from tests.terminal.terminal import ROOT, Terminal, environment, program
+from tests.terminal.test_tmux import Tmux
 
 pytestmark = pytest.mark.terminal
 
@@ -54,6 +56,22 @@ def test_odd_rows_in_a_real_terminal(config: Path, tmp_path: Path) -> None:
         assert terminal.attributes_now() == terminal.attributes
     finally:
         terminal.close()
+
+
+@pytest.mark.needs("tmux")
+def test_shrinking_and_growing_the_window_keeps_the_place_in_a_long_row(config: Path, tmp_path: Path) -> None:
+    variables = environment(tmp_path, TERM="screen-256color")
+    tmux = Tmux(program("inspect", str(config), "--row", "4"), variables, (80, 24))
+    try:
+        tmux.wait_for("✔ audited", "word word")
+        tmux.run("send-keys", "Enter", "e")
+        tmux.wait_for("┃ ok<|im_end|>")
+        for columns, rows in ((20, 5), (1, 1), (200, 2), (2, 60), (80, 24)):
+            tmux.run("resize-window", "-x", str(columns), "-y", str(rows))
+            time.sleep(0.3)
+        tmux.wait_for("┃ ok<|im_end|>", "╭─ rows", "›   4")
+    finally:
+        tmux.close()
 
 
 def test_a_config_with_a_fault_is_told_on_stderr(config: Path, tmp_path: Path) -> None:
@@ -106,7 +124,7 @@ def test_a_dumb_terminal_gets_rows_and_no_escape(config: Path, tmp_path: Path) -
     ("arguments", "reason"),
     [
         (("inspect", "nowhere.yaml"), b"nowhere.yaml: no such config"),
-        (("inspect", "a", "b"), b"one config at a time"),
+        (("inspect", "a", "b"), b"one config or run at a time"),
         (("inspect", "--row", "x"), b"rows are counted from 0"),
         (("--row", "3"), b"--row belongs to inspect"),
     ],
