@@ -179,3 +179,36 @@ def test_a_template_in_the_manner_of_mistral(prepare_rows: Prepare) -> None:
     )
     calls = '<|h|>[{"name": "look", "arguments": {"at": "it"}}]<|eos|>'
     assert prepared.trained_text() == f"{calls}| Done.<|eos|>"
+
+
+WITHOUT_PROMPT = "{% for m in messages %}{{ '<|im_start|>' + m.role + '\n' + m.content + '<|im_end|>\n' }}{% endfor %}"
+CHATS_OF_OTHERS = {
+    "{{ bos_token }}{% for m in messages %}{% if m.role == 'user' %}{{ 'USER: ' + m.content + ' ' }}"
+    "{% else %}{{ 'ASSISTANT: ' + m.content + eos_token }}{% endif %}{% endfor %}"
+    "{% if add_generation_prompt %}{{ 'ASSISTANT:' }}{% endif %}": " A1<|eos|>| A2<|eos|>",
+    "{% for m in messages %}{% if m.role == 'user' %}{{ bos_token + '[INST] ' + m.content.strip() + ' [/INST]' }}"
+    "{% else %}{{ ' ' + m.content.strip() + ' ' + eos_token }}{% endif %}{% endfor %}": " A1 <|eos|>| A2 <|eos|>",
+    "{% for m in messages %}{{ '<|im_start|>' + m.role + '\n' + m.content + '<|im_end|>' }}"
+    "{% if m.role == 'assistant' %}{{ eos_token }}{% endif %}{{ '\n' }}{% endfor %}"
+    "{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}": (
+        "A1<|im_end|><|eos|>|A2<|im_end|><|eos|>"
+    ),
+    "{% for m in messages %}{{ '[Round ' ~ loop.index ~ ']' + m.role + ': ' + m.content + '<|eot|>' }}{% endfor %}"
+    "{% if add_generation_prompt %}{{ '[Round ' ~ (messages | length + 1) ~ ']assistant: ' }}{% endif %}": (
+        "A1<|eot|>|A2<|eot|>"
+    ),
+    WITHOUT_PROMPT: "A1<|im_end|>|A2<|im_end|>",
+    WITHOUT_PROMPT + "{{ '<|im_start|>assistant\n' }}": "A1<|im_end|>|A2<|im_end|>",
+    WITHOUT_PROMPT.replace("m.role + '\n'", "m.role + ': '"): " A1<|im_end|>| A2<|im_end|>",
+}
+
+
+@pytest.mark.parametrize("template", CHATS_OF_OTHERS)
+def test_other_usual_templates(prepare_rows: Prepare, template: str) -> None:
+    assert prepare_rows(chat("Q1", "A1", "Q2", "A2"), template=template).trained_text() == CHATS_OF_OTHERS[template]
+
+
+def test_a_template_without_a_generation_prompt_is_named(prepare_rows: Prepare) -> None:
+    prepared = prepare_rows(chat("Q1", "A1"), template=WITHOUT_PROMPT)
+    assert "'<|im_start|>assistant\\n'" in prepared.flag("NO_GENERATION_PROMPT")
+    assert "NO_GENERATION_PROMPT" not in prepare_rows(chat("Q1", "A1")).codes

@@ -24,6 +24,12 @@ def tokenizer_flags(tokenizer: Any, facts: TemplateFacts | None) -> Iterator[Aud
             "its start"
         )
         yield AuditFlag("DATE_IN_TEMPLATE", Severity.WARNING, 1, (), message)
+    if not facts.has_generation_prompt:
+        message = (
+            "the chat template prints no generation prompt; what it prints in front of every answer "
+            f"({facts.generation_prompt!r}) counts as the header, which inference has to supply"
+        )
+        yield AuditFlag("NO_GENERATION_PROMPT", Severity.INFO, 1, (), message)
     if facts.marks_fault is not None:
         message = (
             f"the {{% generation %}} marks of the chat template are wrong: {facts.marks_fault}; "

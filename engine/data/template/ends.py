@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from engine.data.conversation import TOOL_CALLS
 from engine.data.template.probes import ANSWER, LATER, QUESTION, RESULT, Prober, Shown, call
@@ -37,8 +38,8 @@ class TurnEnds:
         return re.compile("|".join(map(re.escape, sorted(self.all, key=len, reverse=True)))).search(text, start, stop)
 
 
-def find_turn_ends(prober: Prober, short: Shown, tokens: SpecialTokens) -> TurnEnds:
-    """Compare what follows an answer at the end of a chat and in its middle."""
+def find_turn_ends(prober: Prober, short: Shown, tokens: SpecialTokens, prompt: str) -> TurnEnds:
+    """Compare what follows an answer at the end of a chat and in its middle. `prompt` is the header of an answer."""
     last_tail = short.tail
     longer = prober.show(QUESTION, ANSWER, *LATER)
     pieces = longer.of_turn(prober.first + 1) if longer else []
@@ -49,6 +50,9 @@ def find_turn_ends(prober: Prober, short: Shown, tokens: SpecialTokens) -> TurnE
     common = tokens.common_prefix(last_tail, earlier_tail)
     in_common = list(tokens.special.finditer(common)) or list(tokens.added.finditer(common))
     if in_common:
+        in_common = _without_openings(
+            in_common, [*_first_tokens(prompt, tokens, 1), *_first_tokens(short.text, tokens, 2)]
+        )
         end = in_common[-1]
         ends = TurnEnds(end.group(), end.group(), tail=common[: end.start()])
     elif common.strip():
@@ -56,6 +60,16 @@ def find_turn_ends(prober: Prober, short: Shown, tokens: SpecialTokens) -> TurnE
     else:
         ends = TurnEnds(_first_end(last_tail, tokens), _users_end(prober, earlier_tail, tokens))
     return _with_calls(ends, prober, tokens)
+
+
+def _first_tokens(text: str, tokens: SpecialTokens, count: int) -> list[str]:
+    return [match.group() for match in islice(tokens.added.finditer(text), count)]
+
+
+def _without_openings(found: list[re.Match[str]], openings: list[str]) -> list[re.Match[str]]:
+    """The tokens before the first that opens a turn, as some templates print a header behind every chat."""
+    border = next((number for number, match in enumerate(found) if number and match.group() in openings), len(found))
+    return found[:border]
 
 
 def _first_end(tail: str, tokens: SpecialTokens) -> str | None:

@@ -46,7 +46,8 @@ class Leads:
 class TemplateFacts:
     """What holds for every chat.
 
-    `generation_prompt` is the header that inference supplies before an answer. `ends` says how an answer ends.
+    `generation_prompt` is the header that inference supplies before an answer; `has_generation_prompt` is False where
+    the template prints none for inference, so that the header of its answers is taken. `ends` says how an answer ends.
     `added_system_prompt` is what the template says in the system's name when the data has no system turn, and
     `added_to_system_turn` what it says there in any case. `is_prefix_stable`: the rendering of the first turns is the
     beginning of the whole chat's. `first_text` is what the template prints before any text of the data.
@@ -55,6 +56,7 @@ class TemplateFacts:
     """
 
     generation_prompt: str
+    has_generation_prompt: bool
     leads: Leads
     ends: TurnEnds
     added_system_prompt: str
@@ -88,11 +90,13 @@ def find_facts(template: ChatTemplate, tokens: SpecialTokens) -> TemplateFacts:
     short = prober.show(QUESTION, ANSWER)
     assert short is not None
     _check_traced(short, prober.first)
-    prompt = _generation_prompt(prober, tokens)
+    given = _generation_prompt(prober, tokens)
+    prompt = given or _header_of_every_answer(prober, short, tokens)
     return TemplateFacts(
         generation_prompt=prompt,
+        has_generation_prompt=prompt == given,
         leads=_find_leads(prober, short, prompt, tokens),
-        ends=find_turn_ends(prober, short, tokens),
+        ends=find_turn_ends(prober, short, tokens, prompt),
         added_system_prompt=added_system_prompt(prober),
         added_to_system_turn=added_to_system_turn(prober, tokens),
         is_prefix_stable=_is_prefix_stable(prober, short),
@@ -125,6 +129,18 @@ def _generation_prompt(prober: Prober, tokens: SpecialTokens) -> str:
         return ""
     common = tokens.common_prefix(with_prompt.tail, without.tail if without else "")
     return with_prompt.tail[len(common) :]
+
+
+def _header_of_every_answer(prober: Prober, short: Shown, tokens: SpecialTokens) -> str:
+    """What a template without a generation prompt prints between any question and its answer."""
+    question = prober.show(QUESTION)
+    longer = prober.show(QUESTION, ANSWER, *LATER)
+    gaps = [text.before(text.of_turn(prober.first + 1)[0]) for text in (short, longer) if text]
+    if question is None or not gaps:
+        return ""
+    common = gaps[0] if len(gaps) == 1 else tokens.common_prefix(*gaps)
+    header = common[len(tokens.common_prefix(question.tail, common)) :]
+    return header.rstrip(" ") if header.strip() else ""
 
 
 def _find_leads(prober: Prober, short: Shown, prompt: str, tokens: SpecialTokens) -> Leads:
