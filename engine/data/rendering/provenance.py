@@ -44,7 +44,8 @@ class Sources:
         piece = self._pieces[first]
         index = piece.index + max(0, start - piece.start)
         index_stop = piece.index + min(stop, piece.stop) - piece.start
-        for following in self._pieces[first + 1 :]:
+        for number in range(first + 1, len(self._pieces)):
+            following = self._pieces[number]
             if following.start >= stop or following.origin != piece.origin or following.index > index_stop:
                 break
             index_stop = max(index_stop, following.index + min(stop, following.stop) - following.start)
