@@ -1,6 +1,6 @@
 """Packed against separate documents in a Qwen3.5-shaped random model: equal numbers, equal gradients, and the time.
 
-    python tests/bench/gpu_packing.py [--attention sdpa] [--length 2048] [--lines 2] [--steps 5]
+    PYTHONPATH=. python tests/bench/gpu_packing.py [--attention sdpa] [--length 2048] [--lines 2] [--steps 5]
 
 Tries every way to keep documents apart that this machine allows (`cu_seqlens` needs a GPU and flash-linear-attention).
 Exits 1 when packs differ from separate documents, or when a GPU with flash-linear-attention does not get `cu_seqlens`.
