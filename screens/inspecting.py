@@ -84,15 +84,17 @@ class Inspecting:
         """Something is still to come without being asked for anew by a person."""
         if self.ended is not None or self.opening.spike is not None:
             return False
-        audited = self.audit is not None and (self.audit.finished or bool(self.audit.error))
-        return not audited or not self.source.complete
+        return not self._is_audited or not self.source.complete
 
     def look_again(self) -> None:
-        """Ask how far the audit is, and for rows that were not measured yet."""
-        if self.audit is None or not (self.audit.finished or self.audit.error):
+        """Ask how far the audit is, and for the rows in sight, of which more may be known by now."""
+        if not self._is_audited:
             self._want("audit", "audit")
-        if not self.source.complete:
-            self._want_rows(again=True)
+        self._want_rows(again=True)
+
+    @property
+    def _is_audited(self) -> bool:
+        return self.audit is not None and (self.audit.finished or bool(self.audit.error))
 
     def scrolled(self, first: int, room: int) -> None:
         """These places of the list are in sight."""
@@ -167,6 +169,9 @@ class Inspecting:
                 self.hello = hello
             case AuditState() as audit:
                 self.audit = audit
+                if self._is_audited:
+                    self.source.forget_unmeasured(seen=range(self._first, self._first + self._room))
+                    self._want_rows(again=True)
             case RowsWindow() as window:
                 self._take_rows(window, answer.wish.params["start"])
             case Sample() as sample:

@@ -84,9 +84,12 @@ class RowSource:
 
     @property
     def complete(self) -> bool:
-        """All rows were looked at, and all that were fetched are known in full."""
-        measured = all(row.num_tokens is not None for row in self._rows.values())
-        return self.answered and self.scanned >= self.total and measured
+        """All rows were looked at, so that no more can match."""
+        return self.answered and self.scanned >= self.total
+
+    def forget_unmeasured(self, seen: range) -> None:
+        """Let rows be fetched anew that the audit had not reached when they came, but for those in sight."""
+        self._rows = {place: row for place, row in self._rows.items() if row.num_tokens is not None or place in seen}
 
     def wanted(self, first: int, count: int, again: bool = False) -> dict[str, Any] | None:
         """What to ask for so that the places from `first` on are there, None while they are.

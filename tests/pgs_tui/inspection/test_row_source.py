@@ -40,11 +40,22 @@ def test_only_what_is_missing_is_asked_for() -> None:
     assert source.wanted(0, 30, again=True) is not None
 
 
-def test_rows_that_the_audit_has_not_measured_are_asked_for_again() -> None:
+def test_rows_that_the_audit_had_not_measured_are_fetched_anew_after_it() -> None:
     source = RowSource()
-    source.take(window([0, 1], 2, total=2, tokens=None), 0)
+    source.take(window(list(range(WINDOW)), 1000), 0)
+    source.take(window(list(range(WINDOW, 2 * WINDOW)), 1000, tokens=None), WINDOW)
+    source.forget_unmeasured(seen=range(WINDOW, WINDOW + 20))
+    assert source.wanted(0, 30) is None
+    assert source.row(WINDOW + 10) is not None, "what is in sight does not vanish meanwhile"
+    assert source.wanted(WINDOW + 30, 10) is not None
+
+
+def test_a_search_that_goes_on_is_not_complete() -> None:
+    source = RowSource(RowFilter(text="x"))
     assert not source.complete
-    source.take(window([0, 1], 2, total=2), 0)
+    source.take(RowsWindow(1000, 1, 500, (summary(3),)), 0)
+    assert not source.complete
+    source.take(window([3], 1), 0)
     assert source.complete
 
 
