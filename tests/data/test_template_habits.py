@@ -212,3 +212,15 @@ def test_a_template_without_a_generation_prompt_is_named(prepare_rows: Prepare) 
     prepared = prepare_rows(chat("Q1", "A1"), template=WITHOUT_PROMPT)
     assert "'<|im_start|>assistant\\n'" in prepared.flag("NO_GENERATION_PROMPT")
     assert "NO_GENERATION_PROMPT" not in prepare_rows(chat("Q1", "A1")).codes
+
+
+def test_a_template_that_drops_written_reasoning_of_earlier_answers(prepare_rows: Prepare) -> None:
+    template = (
+        "{% for m in messages %}{{ '<|im_start|>' + m.role + '\n' }}"
+        "{{ m.content if loop.last else m.content.split('</think>')[-1].strip() }}{{ '<|im_end|>\n' }}{% endfor %}"
+        "{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}"
+    )
+    prepared = prepare_rows(chat("1?", "<think>a</think>1", "2?", "<think>b</think>2"), template=template)
+    assert prepared.trained_text() == "1<|im_end|>|<think>b</think>2<|im_end|>"
+    assert {"NOT_PREFIX_STABLE", "REASONING_DROPPED"} <= set(prepared.codes)
+    assert "NOT_PREFIX_STABLE" not in prepare_rows(chat("1?", "1", "2?", "2"), template=template).codes

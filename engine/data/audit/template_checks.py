@@ -11,6 +11,7 @@ from engine.data.conversation import Conversation
 from engine.data.rendering.reasons import Why
 from engine.data.rendering.rendered import Rendered
 from engine.data.rendering.stretches import Kind, is_content, kind_of
+from engine.data.rendering.think import think_stop
 from engine.data.template.facts import TemplateFacts
 from engine.data.template.layout import DataPiece, data_pieces
 from engine.data.template.messages import TOOLS
@@ -24,7 +25,9 @@ def rendering_flags(conversation: Conversation, rendered: Rendered, facts: Templ
     pieces = data_pieces(rendered.text)
     yield from _ends(conversation, facts)
     yield from _system_prompt(conversation, facts)
-    if not facts.is_prefix_stable and sum(turn.is_answer for turn in conversation.turns) > 1:
+    earlier = [turn for turn in conversation.turns if turn.is_answer][:-1]
+    reasons = any(turn.reasoning or think_stop(turn.content) for turn in earlier)
+    if earlier and not (facts.is_prefix_stable and (facts.keeps_reasoning or not reasons)):
         message = "the template renders an answer in another way once the chat goes on"
         yield turn_flag(conversation, "NOT_PREFIX_STABLE", Severity.INFO, message)
     if rendered.special_texts:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from engine.data.conversation import CONTENT, REASONING, TOOL_CALLS
+from engine.data.conversation import CONTENT, REASONING, TOOL_CALLS, Turn
 from engine.data.errors import DataError
 from engine.data.template.chat_template import ChatTemplate
 from engine.data.template.ends import TurnEnds, find_turn_ends
@@ -50,9 +50,10 @@ class TemplateFacts:
     the template prints none for inference, so that the header of its answers is taken. `ends` says how an answer ends.
     `added_system_prompt` is what the template says in the system's name when the data has no system turn, and
     `added_to_system_turn` what it says there in any case. `is_prefix_stable`: the rendering of the first turns is the
-    beginning of the whole chat's. `first_text` is what the template prints before any text of the data.
-    `prints_date`: the text depends on the day. `takes_system`: a chat may begin with a system turn. `forms` are those
-    in which it gets its messages. `marks_fault` says what is wrong with its `{% generation %}` marks, if anything is.
+    beginning of the whole chat's; `keeps_reasoning`: that of answers with reasoning, too. `first_text` is what the
+    template prints before any text of the data. `prints_date`: the text depends on the day. `takes_system`: a chat
+    may begin with a system turn. `forms` are those in which it gets its messages. `marks_fault` says what is wrong
+    with its `{% generation %}` marks, if anything is.
     """
 
     generation_prompt: str
@@ -62,6 +63,7 @@ class TemplateFacts:
     added_system_prompt: str
     added_to_system_turn: str
     is_prefix_stable: bool
+    keeps_reasoning: bool
     first_text: str
     prints_date: bool
     takes_system: bool
@@ -99,7 +101,8 @@ def find_facts(template: ChatTemplate, tokens: SpecialTokens) -> TemplateFacts:
         ends=find_turn_ends(prober, short, tokens, prompt),
         added_system_prompt=added_system_prompt(prober),
         added_to_system_turn=added_to_system_turn(prober, tokens),
-        is_prefix_stable=_is_prefix_stable(prober, short),
+        is_prefix_stable=_is_prefix_stable(prober, ANSWER),
+        keeps_reasoning=_is_prefix_stable(prober, THOUGHT) and _is_prefix_stable(prober, WRITTEN_THOUGHT),
         first_text=short.first_text,
         prints_date=template.clock.was_asked,
         takes_system=prober.show_bare(INSTRUCTION, QUESTION, ANSWER) is not None,
@@ -185,6 +188,6 @@ def _before_last_content(text: Shown | None, answer: int) -> str | None:
     return text.before(pieces[-1]) if text and pieces else None
 
 
-def _is_prefix_stable(prober: Prober, short: Shown) -> bool:
-    longer = prober.show(QUESTION, ANSWER, *LATER)
-    return longer is None or longer.text.startswith(short.text)
+def _is_prefix_stable(prober: Prober, answer: Turn) -> bool:
+    short, longer = prober.show(QUESTION, answer), prober.show(QUESTION, answer, *LATER)
+    return short is None or longer is None or longer.text.startswith(short.text)
