@@ -47,8 +47,9 @@ class Drawn(Widget):
             return
         before, self._lines = self._lines, self._drawn()
         for row, (old, new) in enumerate(zip_longest(before, self._lines, fillvalue=())):
-            for first, last in changed_cells(old, new):
-                self.refresh(Region(first, row, last - first, 1))
+            cells = changed_cells(old, new)
+            if cells:
+                self.refresh(Region(cells[0], row, cells[1] - cells[0], 1))
 
     def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:
         """Repaint regions, or, without any, what differs; Textual asks so on every change of the focus."""

@@ -12,8 +12,6 @@ PanelRole = Literal["text", "dim", "frame", "focus", "title", "value", "accent",
 TokenRole = Literal["lit", "lit-sign", "lit-warn", "template", "cut", "cursor", "heat-1", "heat-2", "heat-3", "heat-4"]
 Role = Literal[PanelRole, TokenRole]
 ROLES: tuple[Role, ...] = get_args(Role)
-NEAR = 12
-"""Cells between two changes below which it costs less to send them too than to move the terminal's cursor."""
 Span = tuple[str, Role]
 Line = tuple[Span, ...]
 
@@ -113,22 +111,18 @@ def text_of(spans: Line) -> str:
     return "".join(text for text, _ in spans)
 
 
-def changed_cells(old: Line, new: Line) -> list[tuple[int, int]]:
-    """First and last + 1 of each run of cells in which two lines of equal width differ; near runs are one."""
+def changed_cells(old: Line, new: Line) -> tuple[int, int] | None:
+    """First and last + 1 of the cells in which two lines of equal width differ, None when they do not.
+
+    One run a line: Textual sends the beginning of a line again for every further one.
+    """
     if old == new:
-        return []
+        return None
     before, after = _cells(old), _cells(new)
     if len(before) != len(after):
-        return [(0, max(len(before), len(after)))]
-    runs: list[tuple[int, int]] = []
-    for place, (one, other) in enumerate(zip(before, after, strict=True)):
-        if one == other:
-            continue
-        if runs and place - runs[-1][1] < NEAR:
-            runs[-1] = (runs[-1][0], place + 1)
-        else:
-            runs.append((place, place + 1))
-    return runs
+        return 0, max(len(before), len(after))
+    differing = [place for place, (one, other) in enumerate(zip(before, after, strict=True)) if one != other]
+    return (differing[0], differing[-1] + 1) if differing else None
 
 
 def wrapped(text: str, cells: int, role: Role = "text") -> list[Line]:
