@@ -97,7 +97,8 @@ class RowPrinter:
         if block.turn is None or role is None:
             yield Ink("template" if isinstance(example, Conversation) else "text", "heading")
         else:
-            yield Ink(f"turn {block.turn + 1}, {role}", "heading")
+            number = f"turn {block.turn + 1}, " if isinstance(example, Conversation) else ""
+            yield Ink(f"{number}{role}", "heading")
         if block.is_trained:
             yield Ink(", trained", "trained")
         elif block.why_not is not None:

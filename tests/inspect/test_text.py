@@ -136,6 +136,17 @@ def test_what_cannot_be_shown_is_said_in_one_sentence(
     assert found.err.startswith("pgs: ") and said in found.err and found.err.count("\n") == 1
 
 
+def test_rows_that_are_no_chats(make_config: MakeConfig, pgs: Pgs) -> None:
+    config = make_config(
+        {"text": "a\nb"}, {"prompt": "q ", "completion": "r"}, {"input_ids": [65, 66, 67]}, template=None
+    )
+    shown = _shown(pgs, config)
+    assert "── text, trained ─" in shown and "▌ ⟦b<|eos|>⟧\n" in shown
+    assert "── prompt, not trained: the prompt of a row of prompt and completion ─" in shown
+    assert "▌ ⟦r<|eos|>⟧\n" in shown
+    assert "tokenized: 3 tokens, 2 of them trained" in shown
+
+
 def test_a_full_disk_and_a_fault_of_ours_are_one_sentence(
     make_config: MakeConfig, pgs: Pgs, monkeypatch: pytest.MonkeyPatch
 ) -> None:

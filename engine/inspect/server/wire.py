@@ -55,7 +55,9 @@ class Wire:
 def read_request(line: bytes) -> Request:
     """The request in a line. Raises UnreadableRequestError."""
     try:
-        value = json.loads(line)
+        value = json.loads(line.decode("utf-8"))
+    except UnicodeDecodeError:
+        raise UnreadableRequestError("not UTF-8 text") from None
     except (ValueError, RecursionError) as error:
         raise UnreadableRequestError(f"not valid JSON: {error}") from None
     if not isinstance(value, dict):
