@@ -54,10 +54,18 @@ class Plan:
     run_places: tuple[int, ...]
     borders: tuple[_Border, ...]
     masks: tuple[tuple[int | None, ...], tuple[Why, ...], tuple[bool, ...]]
+    after_half_prompts: tuple[Origin, ...]
 
-    def draft(self, conversation: Conversation) -> Draft | None:
-        """The chat as text with its mask; None where it does not give the answers of the plan."""
+    def draft(self, conversation: Conversation, supplied: tuple[str, ...]) -> Draft | None:
+        """The chat as text with its mask; None where it does not give the answers of the plan.
+
+        That is also where an answer in front of which the template printed a part of the generation prompt begins with
+        one of `supplied`.
+        """
         turns = conversation.turns
+        for origin in self.after_half_prompts:
+            if turns[origin.turn].message[origin.field].startswith(supplied):  # type: ignore[index]
+                return None
         for guard in self.guards:
             if not guard.holds(turns[guard.turn].message[guard.field]):
                 return None
@@ -89,6 +97,7 @@ class PlanBook:
 
     def __init__(self, rules: MaskRules) -> None:
         self._shapes: dict[Shape, _Known] = {}
+        self._prompt = rules.facts.generation_prompt
         self._supplied = tuple(_beginnings_of_rests(rules))
 
     def draft(self, conversation: Conversation) -> Draft | None:
@@ -96,7 +105,7 @@ class PlanBook:
         shape = self._shape_of(conversation)
         known = self._shapes.get(shape) if shape is not None else None
         for plan in known.plans if known is not None else ():
-            draft = plan.draft(conversation)
+            draft = plan.draft(conversation, self._supplied)
             if draft is not None:
                 return draft
         return None
@@ -110,7 +119,7 @@ class PlanBook:
         known = self._shapes.setdefault(shape, _Known())
         if known.failures >= _MOST_FAILURES or len(known.plans) >= _MOST_PLANS:
             return
-        plan = _plan_of(draft, watched)
+        plan = _plan_of(draft, watched, self._prompt)
         if plan is None:
             known.failures += 1
         else:
@@ -119,8 +128,7 @@ class PlanBook:
     def _shape_of(self, conversation: Conversation) -> Shape | None:
         """What chats of one plan have in common; None for a chat that no plan can describe.
 
-        That is one with anything but text in it, and one in whose text the mask takes an interest: think tags, and an
-        answer that may begin with the rest of the generation prompt.
+        That is one with anything but text in it, and one with think tags, in which the mask takes an interest.
         """
         if conversation.tools:
             return None
@@ -130,7 +138,7 @@ class PlanBook:
             for value in message.values():
                 if not isinstance(value, str) or not value or value.isspace():
                     return None
-                if turn.is_answer and (value.startswith(self._supplied) or THINK_CLOSE in value):
+                if turn.is_answer and THINK_CLOSE in value:
                     return None
             shape += (turn.role, turn.trained, *message)
         return tuple(shape)
@@ -144,7 +152,7 @@ def _beginnings_of_rests(rules: MaskRules) -> Iterator[str]:
             yield rest[: min(beginnings(rest, added))]
 
 
-def _plan_of(draft: Draft, watched: Callable[[Watch], str]) -> Plan | None:
+def _plan_of(draft: Draft, watched: Callable[[Watch], str], generation_prompt: str) -> Plan | None:
     watch = Watch()
     try:
         if watched(watch) != str.__getitem__(draft.text, slice(None)):
@@ -180,7 +188,19 @@ def _plan_of(draft: Draft, watched: Callable[[Watch], str]) -> Plan | None:
             tuple(segment.why for segment in draft.segments),
             tuple(segment.loss for segment in draft.segments),
         ),
+        after_half_prompts=tuple(_after_half_prompts(draft, origins, generation_prompt)),
     )
+
+
+def _after_half_prompts(draft: Draft, origins: tuple[Origin, ...], generation_prompt: str) -> Iterator[Origin]:
+    """The strings of those answers that do not stand behind the whole of a generation prompt."""
+    assert isinstance(draft.example, Conversation)
+    text = str.__getitem__(draft.text, slice(None))
+    headers = (segment for segment in draft.segments if segment.why is Why.HEADER)
+    whole = {header.turn for header in headers if text[header.start : header.stop] == generation_prompt}
+    for origin in origins:
+        if origin.turn is not None and draft.example.turns[origin.turn].is_answer and origin.turn not in whole:
+            yield origin
 
 
 def _is_each_string_once_and_whole(draft: Draft, origins: tuple[Origin, ...]) -> bool:
