@@ -27,7 +27,11 @@ class FilterPrompt(ModalScreen[str | None], inherit_bindings=False):
         yield Horizontal(Label("/ only rows with"), self._input)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        self.dismiss(event.value)
+        self._answer(event.value)
 
     def action_out(self) -> None:
-        self.dismiss(None)
+        self._answer(None)
+
+    def _answer(self, written: str | None) -> None:
+        if self.is_current:  # a second Enter may come before the first one has closed it
+            self.dismiss(written)

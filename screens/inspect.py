@@ -251,7 +251,7 @@ class InspectScreen(InspectPanes, inherit_bindings=False):
             self._focus(0)
         elif self.rows.source.filter:
             self._filter(RowFilter())
-        elif self._above:
+        elif self._above and self.is_current:
             self.dismiss()
 
     def action_next_pane(self) -> None:

@@ -101,6 +101,16 @@ async def test_the_filter(tmp_path: Path) -> None:
         await until(pilot, lambda: screen.rows.source.matched == 6)
 
 
+async def test_enter_twice_closes_the_filter_once(tmp_path: Path) -> None:
+    async with inspecting(tmp_path) as (screen, pilot):
+        await pilot.press("slash")
+        prompt = screen.app.screen
+        for _ in range(2):
+            prompt.query_one(Input).post_message(Input.Submitted(prompt.query_one(Input), "cuba"))
+        await until(pilot, lambda: screen.rows.source.matched == 1)
+        assert screen.app.screen is screen
+
+
 async def test_a_filter_that_nothing_matches_says_so(tmp_path: Path) -> None:
     async with inspecting(tmp_path) as (screen, pilot):
         await write_filter(pilot, "atlantis")
