@@ -12,8 +12,8 @@ from pgs_tui.widgets.lines import Line, Role, fit, joined, line, line_width, wra
 from pgs_tui.widgets.panel import Panel
 from pgs_tui.widgets.severities import SIGNS
 
-_FOLDERS = re.compile(r"/?(?:[^/\s,:;]+/)+(?=[^/\s,:;]+, line )")
-"""The folders of a file in front of a line: there is no room for them here."""
+_FOLDERS = re.compile(r"/?(?:[^/\s,:;]+/)+(?=[^/\s,:;]+(?:, line |: ))")
+"""The folders of a file that a finding begins with: there is no room for them here."""
 BAR_CELLS = 18
 NARROWEST_FINDINGS = 44
 """Cells that the findings get before roles and lengths stand beside them."""

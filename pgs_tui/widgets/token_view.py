@@ -85,7 +85,7 @@ class TokenView(Panel):
             text, bad = self._said
             return wrapped(plain(text), width, "bad" if bad else "dim")
         if not reader.sample.text:
-            return [*self._flag_lines(width, height), line(("nothing to show: the row has no text", "dim"))][:height]
+            return [*self._flag_lines(width, height), line(("there is no text to show", "dim"))][:height]
         flags = self._flag_lines(width, min(MOST_FLAG_LINES, height // 4))
         room = height - len(flags)
         reader.fit(max(width - GUTTER, 1), max(room, 1), self.glyphs == "ascii")
