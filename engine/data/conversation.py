@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
+from engine.data.blank import says_nothing
 from engine.data.errors import BadRow
 from engine.data.paths import strings_of
 
@@ -66,8 +67,8 @@ class Turn:
 
     @property
     def is_empty(self) -> bool:
-        """No call, and nothing but white space in content and reasoning."""
-        return not (self.tool_calls or self.content.strip() or self.reasoning.strip())
+        """No call, and nothing to be seen in content and reasoning."""
+        return not self.tool_calls and says_nothing(self.content) and says_nothing(self.reasoning)
 
 
 @dataclass(frozen=True)
@@ -106,8 +107,8 @@ class Document:
 
     @property
     def is_empty(self) -> bool:
-        """Nothing but white space that could be trained."""
-        return not any(part.text.strip() for part in self.parts if part.role != "prompt")
+        """Nothing to be seen that could be trained."""
+        return all(says_nothing(part.text) for part in self.parts if part.role != "prompt")
 
     def bad_row(self, code: str, reason: str, turn: int | None = None) -> BadRow:
         """This row as a bad one; `turn` counts from 0."""

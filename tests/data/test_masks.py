@@ -23,7 +23,7 @@ def test_two_turns_of_the_same_role_keep_their_order(prepare_rows: Prepare) -> N
     assert prepared.codes["SAME_ROLE_TWICE"] == 2
 
 
-@pytest.mark.parametrize("empty", ["", "\n\n", None])
+@pytest.mark.parametrize("empty", ["", "\n\n", None, "\u00a0", "\u200b", " \u2060\n", "\ufeff\u200d"])
 def test_empty_answers_are_not_trained(prepare_rows: Prepare, empty: str | None) -> None:
     rows = chat("Say nothing", "x"), [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": empty}]
     prepared = prepare_rows(*rows)

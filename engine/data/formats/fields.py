@@ -10,6 +10,7 @@ from typing import Any, Never
 from engine.data.conversation import bad_row
 from engine.data.errors import BadRowError
 from engine.data.sources.rows import RawRow
+from engine.data.strict_json import parse_json, why_not_json
 
 MAX_DEPTH = 64
 """Values inside of tools and their arguments may be nested this deep."""
@@ -68,15 +69,11 @@ def parsed_json(text: str) -> Any:
         ValueError: it is not JSON; the message says why.
     """
     try:
-        return json.loads(text, parse_constant=_no_number)
+        return parse_json(text, allows_nan=False)
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
     except json.JSONDecodeError as error:
-        raise ValueError(f"{error.msg}, column {error.colno}") from None
-
-
-def _no_number(name: str) -> Never:
-    raise ValueError(f"{name} is not a number of JSON")
+        raise ValueError(f"{why_not_json(error)}, column {error.colno}") from None
 
 
 def fault_in(value: Any, depth: int = 0) -> str | None:

@@ -82,7 +82,8 @@ def written_calls(raw: RawRow, number: int, calls: Any) -> list[Any]:
 def _call(raw: RawRow, number: int, call: Any) -> dict[str, Any]:
     function = call.get("function", call) if isinstance(call, dict) else call
     if not isinstance(function, dict):
-        reason = f"a tool call must be an object with name and arguments, found {kind_of(call)}"
+        what = "the function of a tool call" if isinstance(call, dict) else "a tool call"
+        reason = f"{what} must be an object with name and arguments, found {kind_of(function)}"
         refuse(raw, "BAD_TOOL_CALL", reason, number)
     if is_blank(function.get("name")):
         refuse(raw, "BAD_TOOL_CALL", "a tool call needs the name of its function", number)

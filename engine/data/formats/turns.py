@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -59,14 +60,17 @@ def turns_of(raw: RawRow, messages: Sequence[Any], are_trained: bool = True, fir
         BadRowError: a message breaks the rules, or there are two system prompts.
     """
     own = system_text(raw) if first == 0 else ""
-    turns = tuple(_turn(raw, number, one, are_trained) for number, one in enumerate(messages, start=first + bool(own)))
-    if not own:
-        return turns
-    if turns and turns[0].role == "system":
-        if turns[0].content != own:
-            refuse(raw, "TWO_SYSTEM_PROMPTS", "the row has a system prompt and its messages begin with another one", 1)
-        return turns
-    return (Turn("system", {CONTENT: own}), *turns)
+    in_front = (Turn("system", {CONTENT: own}),) if own and not _begins_with_system(messages) else ()
+    numbered = enumerate(messages, start=first + len(in_front))
+    turns = tuple(_turn(raw, number, one, are_trained) for number, one in numbered)
+    if own and not in_front and turns[0].content != own:
+        refuse(raw, "TWO_SYSTEM_PROMPTS", "the row has a system prompt and its messages begin with another one", 0)
+    return (*in_front, *turns)
+
+
+def _begins_with_system(messages: Sequence[Any]) -> bool:
+    first = messages[0] if messages else None
+    return isinstance(first, dict) and _in_openai_form(first).get("role") == "system"
 
 
 def _turn(raw: RawRow, number: int, given: Any, is_trained: bool) -> Turn:
@@ -110,7 +114,9 @@ def _role(raw: RawRow, number: int, given: Mapping[str, Any]) -> Role:
     role = ROLES.get(name) if isinstance(name, str) else None
     if role is None:
         shown = "no role" if name is None else f"the role {name!r}"
-        refuse(raw, "UNKNOWN_ROLE", f"found {shown}; allowed are {', '.join(ROLES)}", number)
+        meant = name.strip().lower() if isinstance(name, str) else ""
+        advice = f"did you mean {meant!r}?" if meant in ROLES else f"allowed are {', '.join(ROLES)}"
+        refuse(raw, "UNKNOWN_ROLE", f"found {shown}; {advice}", number)
     return role
 
 
@@ -155,5 +161,5 @@ def _weight(raw: RawRow, number: int, given: Mapping[str, Any]) -> int:
     if weight is None:
         return 1
     if isinstance(weight, bool) or weight not in (0, 1):
-        refuse(raw, "BAD_WEIGHT", f"weight must be 0 or 1, found {weight!r}", number)
+        refuse(raw, "BAD_WEIGHT", f"weight must be 0 or 1, found {json.dumps(weight)}", number)
     return int(weight)

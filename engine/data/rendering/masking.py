@@ -16,6 +16,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from engine.data.blank import says_nothing
 from engine.data.conversation import Turn
 from engine.data.rendering.reasons import Segment, Why
 from engine.data.rendering.stretches import Kind, Stretch, is_content, stretches_of
@@ -73,7 +74,7 @@ def untrained_turns(turns: tuple[Turn, ...], options: MaskOptions) -> Iterator[W
 
 
 def _says_more_than_reasoning(turn: Turn) -> bool:
-    return bool(turn.tool_calls or turn.content[think_stop(turn.content) :].strip())
+    return bool(turn.tool_calls) or not says_nothing(turn.content[think_stop(turn.content) :])
 
 
 class _Masker:

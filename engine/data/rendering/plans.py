@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Any, NamedTuple
 
+from engine.data.blank import says_nothing
 from engine.data.conversation import Conversation
 from engine.data.rendering.draft import Draft
 from engine.data.rendering.masking import MaskRules
@@ -136,7 +137,7 @@ class PlanBook:
         for turn in conversation.turns:
             message = turn.message
             for value in message.values():
-                if not isinstance(value, str) or not value or value.isspace():
+                if not isinstance(value, str) or says_nothing(value):
                     return None
                 if turn.is_answer and THINK_CLOSE in value:
                     return None

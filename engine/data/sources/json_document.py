@@ -92,6 +92,8 @@ def _lists_of(text: JsonText) -> dict[str, _List]:
         if text.peek() == "[":
             elements = _elements(text)
             if elements.holds_rows:
+                if key in lists:
+                    raise DataError(f"{text.path}, line {text.line}: the key {key!r} stands twice in one object.")
                 lists[key] = elements
         else:
             text.value()

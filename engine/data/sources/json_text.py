@@ -10,6 +10,7 @@ from typing import Any, BinaryIO, NoReturn
 from zlib import crc32
 
 from engine.data.errors import DataError
+from engine.data.strict_json import why_not_json
 
 _BLOCK = 2**20
 _WHITE_SPACE = re.compile(r"[ \t\r\n]*")
@@ -75,7 +76,7 @@ class JsonText:
             except json.JSONDecodeError as error:
                 if self._is_at_end or not self._may_go_on(error):
                     self._advance(error.pos)
-                    self._fail(error.msg)
+                    self._fail(why_not_json(error))
             except RecursionError:
                 self._fail("nested too deeply")
             else:

@@ -40,9 +40,20 @@ def open_source(spec: SourceSpec, first_row: int, progress: ReadProgress | None)
 
 
 def _open(file: NamedFile, first_row: int, progress: ReadProgress | None) -> RowReader:
+    _check_is_file(file)
     if file.path.name.lower().endswith(TABLE_SUFFIXES):
         return ParquetRows(file, first_row, progress)
     return TextRows(file, first_row, progress)
+
+
+def _check_is_file(file: NamedFile) -> None:
+    """Opening a pipe or a device might wait for ever, and what it gave could not be read a second time."""
+    if _is(Path.is_file, file.path):
+        return
+    if _is(Path.exists, file.path):
+        raise DataError(f"{file.name} is a pipe or a device, and rows are read more than once; write them to a file.")
+    if file.path.is_symlink():
+        raise DataError(f"{file.name} is a link to {file.path.readlink()}, where no file is.")
 
 
 def _is(question: Callable[[Path], bool], path: Path) -> bool:

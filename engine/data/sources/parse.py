@@ -7,6 +7,7 @@ from typing import Any
 
 from engine.data.errors import BadRow
 from engine.data.sources.rows import RawRow
+from engine.data.strict_json import DoubleKeyError, parse_json, why_not_json
 
 _WHITE_SPACE = b" \t\r\n"
 
@@ -18,11 +19,13 @@ def parse_object(row: int, file: str, line: int, content: bytes) -> RawRow | Bad
         return BadRow("BAD_JSON", row, file, line, reason, column)
 
     try:
-        value = json.loads(content.rstrip(_WHITE_SPACE).decode("utf-8"))
+        value = parse_json(content.rstrip(_WHITE_SPACE).decode("utf-8"))
     except UnicodeDecodeError as error:
         return bad(f"byte {content[error.start]:#04x} is not UTF-8; save the file as UTF-8", error.start + 1)
     except json.JSONDecodeError as error:
-        return bad(f"not valid JSON: {error.msg}{_hint(content, line)}", error.colno)
+        return bad(f"not valid JSON: {why_not_json(error)}{_hint(content, line)}", error.colno)
+    except DoubleKeyError as error:
+        return bad(str(error))
     except RecursionError:
         return bad("the JSON is nested too deeply")
     except ValueError:

@@ -102,8 +102,22 @@ def test_a_system_prompt_of_the_row_comes_first() -> None:
     assert said(row) == [("system", "Be brief."), ("user", "a"), ("assistant", "b")]
     assert said({"messages": chat("a", "b", system="Be brief."), "system": "Be brief."}) == said(row)
     assert said({"messages": chat("a", "b"), "system": ""}) == said(row)[1:]
+
+
+def test_turns_count_as_they_stand_in_a_row_that_tells_its_system_prompt_twice() -> None:
     two = refusal({"messages": chat("a", "b", system="Be long."), "system": "Be brief."})
-    assert two.code == "TWO_SYSTEM_PROMPTS"
+    assert (two.code, two.turn) == ("TWO_SYSTEM_PROMPTS", 1)
+    same = {"messages": [*chat("a", system="Be brief."), {"role": "critic", "content": "c"}], "system": "Be brief."}
+    assert (refusal(same).code, refusal(same).turn) == ("UNKNOWN_ROLE", 3)
+
+
+def test_a_role_in_capitals_is_told_how_it_is_written() -> None:
+    bad_row = refusal({"messages": [{"role": "User", "content": "a"}, {"role": "assistant", "content": "b"}]})
+    assert bad_row.reason == "found the role 'User'; did you mean 'user'?"
+
+
+def test_a_weight_is_told_as_json_writes_it() -> None:
+    assert refusal(asked({"role": "assistant", "content": "4", "weight": True})).reason.endswith("found true")
 
 
 def test_odd_characters_are_text_like_any_other() -> None:

@@ -38,6 +38,15 @@ def test_arguments_that_are_no_object_are_refused(arguments: Any) -> None:
     assert "'get_rain'" in bad_row.reason
 
 
+def test_an_argument_that_is_given_twice_is_refused() -> None:
+    assert "the key 'city' stands twice" in refusal(asked(call('{"city": "Oslo", "city": "Bergen"}'))).reason
+
+
+def test_a_function_that_is_no_object_is_told_by_what_it_is() -> None:
+    bad_row = refusal(asked({"role": "assistant", "content": "", "tool_calls": [{"function": "get_rain"}]}))
+    assert bad_row.reason == "the function of a tool call must be an object with name and arguments, found a string"
+
+
 @pytest.mark.parametrize("arguments", [{"x": float("nan")}, {"x": {"y": ["\udc00"]}}, {"\ud800": 1}])
 def test_arguments_that_no_text_can_hold_are_refused(arguments: Any) -> None:
     assert refusal(asked(call(arguments))).code == "BAD_TOOL_ARGUMENTS"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -129,3 +130,18 @@ def test_a_single_file_is_taken_whole_and_has_no_splits(folder: Path) -> None:
     assert names(folder / "test.jsonl") == ["test.jsonl"]
     with pytest.raises(DataError, match="is a single file and has no splits"):
         corpus(folder / "test.jsonl", split="test")
+
+
+def test_pipes_and_devices_are_refused_and_not_waited_for(folder: Path) -> None:
+    folder.mkdir()
+    os.mkfifo(folder / "chats.jsonl")
+    for path in (folder / "chats.jsonl", folder, Path(os.devnull)):
+        with pytest.raises(DataError, match="is a pipe or a device"):
+            corpus(path)
+
+
+def test_a_link_to_nothing_is_named_with_its_goal(folder: Path) -> None:
+    folder.mkdir()
+    (folder / "chats.jsonl").symlink_to("elsewhere.jsonl")
+    with pytest.raises(DataError, match=r"chats\.jsonl is a link to elsewhere\.jsonl, where no file is"):
+        corpus(folder)

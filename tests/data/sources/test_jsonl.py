@@ -45,19 +45,25 @@ def test_a_file_that_ends_within_a_line_has_one_bad_row(tmp_path: Path) -> None:
     rows = corpus(written(tmp_path / "a.jsonl", b'{"n": 1}\n{"n": "cut o'))
     bad = the_bad_one(rows)
     assert (bad.row, bad.line, bad.column) == (1, 2, 7)
-    assert str(bad).endswith("a.jsonl, line 2, column 7: not valid JSON: Unterminated string starting at")
+    assert str(bad).endswith("a.jsonl, line 2, column 7: not valid JSON: the string that begins here has no end")
 
 
 @pytest.mark.parametrize(
     ("line", "column", "reason"),
     [
-        (b'{"a": 1,}', 9, "not valid JSON: "),
-        (b'{"a": 1} {"b": 2}', 10, "not valid JSON: Extra data"),
-        (b"{'a': 1}", 2, "not valid JSON: "),
+        (b'{"a": 1,}', 9, "not valid JSON: a comma with nothing behind it"),
+        (b'{"a": 1} {"b": 2}', 10, "not valid JSON: a second object in the same line; write one a line"),
+        (b"{'a': 1}", 2, "not valid JSON: a key in double quotes should begin here"),
         (b'["a"]', None, "expected a JSON object ({...}) for each row, found an array"),
         (b"null", None, "expected a JSON object ({...}) for each row, found null"),
         ('{"é": "'.encode() + b'\xff"}', 9, "byte 0xff is not UTF-8"),
-        (b"\x00\x00\x00", 1, "not valid JSON: "),
+        (b"\x00\x00\x00", 1, "not valid JSON: a NUL byte, as a crash or a full disk leaves it"),
+        (b'{"a": "\x00"}', 8, "not valid JSON: a control character in a string; write it as an escape"),
+        (b'\xef\xbb\xbf{"a": 1}', 1, "not valid JSON: a byte-order mark in the middle of the file"),
+        (b'{"a": 1}\r{"b": 2}', 10, "not valid JSON: a carriage return alone ends no line"),
+        (b'{"a": 1} and more', 10, "not valid JSON: the text goes on after the end of the JSON value"),
+        (b'{"a": 1, "a": 2}', None, "the key 'a' stands twice in one object"),
+        (b'{"a": [{"b": {"c": 1, "d": 2, "c": 1}}]}', None, "the key 'c' stands twice in one object"),
         (b'{"n": ' + b"9" * 5000 + b"}", None, "a whole number with thousands of digits"),
         (b"[" * 100_000, None, "nested too deeply"),
     ],
