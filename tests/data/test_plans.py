@@ -17,7 +17,7 @@ from tests.data.conftest import SPECIALS, DataSection, Message, byte_tokenizer
 from tests.data.template import real
 
 WORDS = ["a", "b", "ab", " ", "\n", "x" * 30, "é", "<think>", "</think>", "{", "7", *SPECIALS[3:5]]
-FEW_WORDS = ["a", "b", "ab"]
+FEW_WORDS = ["a", "b", "ab", "pop"]
 
 ODD = {
     "length": "{% if m.content | length > 3 %}long{% endif %}{{ m.content }}",
@@ -80,6 +80,11 @@ ODD = {
     "default": "{{ m.content or 'none' }}{{ m.content | default('nothing', true) }}",
     "test": "{% if m.content is in 'abab' %}A{% endif %}{% if m.content is eq 'a' %}B{% endif %}{{ m.content }}",
     "lower test": "{% if m.content is lower %}A{% endif %}{{ m.content }}",
+    "sequence": "{% if m.content is sequence and m.content | length > 2 %}long{% endif %}{{ m.content }}",
+    "no sequence": "{% if m.content is not sequence or m.content[0] == 'a' %}A{% endif %}{{ m.content }}",
+    "sequence of a block": "{% set t = m.content ~ '!' %}{% if t is sequence and t[0] == 'a' %}A{% endif %}{{ t }}",
+    "iterable": "{% if m.content is iterable and m.content | first == 'a' %}A{% endif %}{{ m.content }}",
+    "name of an attribute": "{% if messages[m.content] is defined %}D{% endif %}{{ m.content }}",
     "role in words": "{% if m.role in 'user, assistant' %}R{% endif %}{{ m.role | upper }}{{ m.content }}",
 }
 MESSAGE, END = "{% for m in messages %}<|im_start|>", "<|im_end|>{% endfor %}"
@@ -178,6 +183,13 @@ def test_usual_templates_are_followed_by_plans(name: str) -> None:
         for n in range(1, 9)
     ]
     assert [is_planned(one) for one in examined] == [False] + [True] * 7
+
+
+def test_to_ask_what_every_string_is_keeps_a_plan() -> None:
+    asks = "{% if m.content is iterable and m.content is sequence and m.content is string %}{{ m.content }}{% endif %}"
+    examiner = Examiner(byte_tokenizer(MESSAGE + asks + END), DataSection())
+    chats = [[{"role": "user", "content": "q" * n}, {"role": "assistant", "content": "a"}] for n in (1, 2, 3)]
+    assert [is_planned(examine(examiner, chat)) for chat in chats] == [False, True, True]
 
 
 def test_a_template_that_asks_too_much_goes_the_long_way() -> None:

@@ -16,7 +16,7 @@ from engine.data.template.clock import Clock
 from engine.data.template.environment import template_environment
 from engine.data.template.messages import MessageForms, plain_messages, traced_messages, traced_tools
 from engine.data.template.traced import TracedStr
-from engine.data.template.watched import Watch
+from engine.data.template.watched import UnwatchableError, Watch
 from engine.data.template.watched_environment import WatchedEnvironment
 
 _TEMPLATE_ERRORS = (
@@ -110,6 +110,8 @@ class ChatTemplate:
         messages = traced_messages(turns, self.forms, watch.string)
         variables = {**self._variables(_Chat((), (), False)), "messages": messages}
         rendered = _guarded(lambda _: self._compiled_to_watch.render(**variables), _Chat(turns, (), False))
+        if watch.is_lost:
+            raise UnwatchableError("caught on its way")
         return str.__getitem__(rendered, slice(None))
 
     def _is_of_another_time(self, chat: _Chat, plain: str) -> bool:

@@ -48,15 +48,24 @@ class Guard(NamedTuple):
 
 @dataclass(slots=True)
 class Watch:
-    """The questions that a rendering asked, each once and in order."""
+    """The questions that a rendering asked, each once and in order.
+
+    `is_lost` after a use that no guard describes: jinja's own functions catch errors, so raising one is not enough.
+    """
 
     guards: dict[Guard, None] = field(default_factory=dict)
+    is_lost: bool = False
 
     def string(self, text: str, origin: Origin) -> TracedStr:
         """A string of the data that is watched. Names of roles are not: chats that share a plan have the same."""
         if origin.field == ROLE:
             return TracedStr.from_data(text, origin)
         return WatchedStr.watched(text, (Run(len(text), origin, 0),) if text else (), self, origin)
+
+    def lose(self, use: str) -> Never:
+        """Give up on this rendering."""
+        self.is_lost = True
+        raise UnwatchableError(use)
 
 
 class WatchedStr(TracedStr):
@@ -89,21 +98,21 @@ class WatchedStr(TracedStr):
     def _ask(self, name: str, arguments: tuple[Any, ...]) -> Any:
         """The answer of a question, which may be anything that says little enough to be met again."""
         answer = self._answer(name, arguments)
-        if answer is NotImplemented or answer in (True, False, -1):
-            return answer
-        raise UnwatchableError(name)
+        if answer is not NotImplemented and answer not in (True, False, -1):
+            self._watch.lose(name)
+        return answer
 
     def _unchanged(self, name: str, arguments: tuple[Any, ...]) -> WatchedStr:
         plain = str.__getitem__(self, slice(None))
         if any(map(holds_watched, arguments)) or getattr(str, name)(plain, *arguments) != plain:
-            raise UnwatchableError(name)
+            self._watch.lose(name)
         if not self._is_known():
             self._note(_UNCHANGED[name], arguments, True)
         return self
 
     def _uncut(self, name: str, arguments: tuple[Any, ...]) -> Any:
         if not arguments or arguments[0] is None or self._answer("__contains__", arguments[:1]):
-            raise UnwatchableError(name)
+            self._watch.lose(name)
         if name in ("split", "rsplit"):
             return [self]
         return (self, "", "") if name == "partition" else ("", "", self)
@@ -111,7 +120,7 @@ class WatchedStr(TracedStr):
     def _answer(self, name: str, arguments: tuple[Any, ...]) -> Any:
         method = getattr(str, name)
         if any(map(holds_watched, arguments)):
-            raise UnwatchableError(name)
+            self._watch.lose(name)
         arguments = tuple(str.__getitem__(a, slice(None)) if isinstance(a, str) else a for a in arguments)
         answer = method(str.__getitem__(self, slice(None)), *arguments)
         if not self._is_known():
@@ -126,16 +135,16 @@ class WatchedStr(TracedStr):
 
     def _note(self, method: Callable[..., Any], arguments: tuple[Any, ...], answer: Any) -> None:
         if self._source is None or self._source.turn is None:
-            raise UnwatchableError(method.__name__)
+            self._watch.lose(method.__name__)
         try:
             self._watch.guards[Guard(self._source.turn, self._source.field, method, arguments, answer)] = None
-        except TypeError as error:  # arguments that cannot be told apart by their hash
-            raise UnwatchableError(method.__name__) from error
+        except TypeError:  # arguments that cannot be told apart by their hash
+            self._watch.lose(method.__name__)
 
 
 def _refuse(name: str) -> Callable[..., Never]:
-    def refused(*_: Any, **__: Any) -> Never:
-        raise UnwatchableError(name)
+    def refused(self: WatchedStr, *_: Any, **__: Any) -> Never:
+        self._watch.lose(name)
 
     return refused
 
@@ -180,7 +189,7 @@ class Haystack:
 
     def __contains__(self, item: Any) -> bool:
         if isinstance(item, WatchedStr) and not item._is_known():
-            raise UnwatchableError("in")
+            item._watch.lose("in")
         return str.__contains__(self._text, item)
 
 

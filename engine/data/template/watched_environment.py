@@ -23,7 +23,10 @@ _HARMLESS_FILTERS |= {"join", "upper", "lower"}
 """Filters that use a string by its methods alone, which are watched."""
 
 _HARMLESS_TESTS = {"string", "defined", "undefined", "none", "mapping", "boolean", "number", "integer", "float"}
-_HARMLESS_TESTS |= {"true", "false", "eq", "equalto", "==", "ne", "!=", "sequence", "iterable"}
+_HARMLESS_TESTS |= {"true", "false", "eq", "equalto", "==", "ne", "!="}
+
+_TRUE_OF_ANY_STRING = {"sequence", "iterable"}
+"""Tests that would try out what a string can do, although that is the same for every string."""
 
 
 class WatchedCodeGenerator(TracedCodeGenerator):
@@ -45,7 +48,8 @@ class WatchedEnvironment(TracedEnvironment):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.tests = _with_closed(self.tests, _HARMLESS_TESTS)
+        of_strings = {name: _true_of_strings(self.tests[name]) for name in _TRUE_OF_ANY_STRING}
+        self.tests = _with_closed(self.tests, _HARMLESS_TESTS) | of_strings
 
     def from_string(self, *args: Any, **kwargs: Any) -> Any:
         self.filters = _with_closed(self.filters, _HARMLESS_FILTERS)
@@ -54,6 +58,11 @@ class WatchedEnvironment(TracedEnvironment):
     def haystack(self, value: Any) -> Any:
         """What `in` looks through."""
         return Haystack(value) if type(value) in (str, TracedStr) else value
+
+    def getitem(self, obj: Any, argument: Any) -> Any:
+        if holds_watched(argument):  # as a key, or as the name of an attribute
+            raise UnwatchableError("[]")
+        return super().getitem(obj, argument)
 
     def call(__self, __context: Context, __obj: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N805 (as in jinja)
         given = [*args, *(value for name, value in kwargs.items() if name not in _SCOPES)]
@@ -73,6 +82,10 @@ def _takes_anything(function: Any) -> bool:
         return True
     is_method = isinstance(function, MethodType) and isinstance(function.__self__, TracedStr)
     return is_method and (function.__name__ == "join" or function.__self__.is_watched)
+
+
+def _true_of_strings(test: Any) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, str) or bool(test(value))
 
 
 def _with_closed(functions: Any, harmless: Collection[str]) -> Any:
