@@ -14,7 +14,7 @@ from engine.inspect.as_text import RowPrinter
 from engine.inspect.opening import Inspection, open_inspection
 from engine.inspect.outcome import FAILED, USAGE_ERROR, print_json, told
 from engine.inspect.paper import paper_for
-from engine.inspect.progress import shown_on_terminal
+from engine.inspect.progress import reading_shown, rows_shown
 from engine.inspect.report_text import print_report
 from engine.inspect.server.serve import serve
 from engine.inspect.spike_text import SpikePrinter
@@ -40,14 +40,14 @@ def inspect_command(options: argparse.Namespace, overrides: list[str]) -> int:
     loaded = _load(options, overrides)
     if options.serve:
         run = resolve_run(options.run) if options.run is not None else None
-        return told(lambda: serve(lambda: open_inspection(loaded, needs_rows=run is None), run))
-    return told(lambda: _print_rows(options, open_inspection(loaded)))
+        return told(lambda: serve(lambda progress: open_inspection(loaded, run is None, progress), run))
+    return told(lambda: _print_rows(options, _opened(loaded)))
 
 
 def validate_command(options: argparse.Namespace, overrides: list[str]) -> int:
     """Audit the data and print what was found. Raises ConfigError and RunNotFoundError."""
     loaded = _load(options, overrides)
-    return told(lambda: _print_audit(options, open_inspection(loaded)))
+    return told(lambda: _print_audit(options, _opened(loaded)))
 
 
 def _say_what_has_no_effect(options: argparse.Namespace) -> None:
@@ -64,6 +64,11 @@ def _load(options: argparse.Namespace, overrides: list[str]) -> Loaded:
     return load_config(resolve_run(options.run).config_yaml, overrides, check_files=False)
 
 
+def _opened(loaded: Loaded, needs_rows: bool = True) -> Inspection:
+    with reading_shown(sys.stderr) as progress:
+        return open_inspection(loaded, needs_rows, progress)
+
+
 def _inspect_spike(options: argparse.Namespace, overrides: list[str]) -> int:
     """`--spike RUN:STEP`. Raises ConfigError and RunNotFoundError."""
     name, _, step = options.spike.rpartition(":")
@@ -76,7 +81,7 @@ def _inspect_spike(options: argparse.Namespace, overrides: list[str]) -> int:
 
 
 def _print_spike(options: argparse.Namespace, spike: Spike, loaded: Loaded) -> int:
-    reader = SpikeReader(open_inspection(loaded, needs_rows=False))
+    reader = SpikeReader(_opened(loaded, needs_rows=False))
     if options.json:
         print_json(reader.as_json(spike))
     else:
@@ -113,7 +118,7 @@ def _print_for_people(options: argparse.Namespace, inspection: Inspection, rows:
 
 def _print_audit(options: argparse.Namespace, inspection: Inspection) -> int:
     total = len(inspection.rows)
-    with shown_on_terminal("audited", sys.stderr) as progress:
+    with rows_shown("audited", sys.stderr) as progress:
         report, fill = audit(
             inspection, total if options.num_samples is None else min(options.num_samples, total), progress
         )

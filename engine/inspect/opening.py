@@ -7,16 +7,20 @@ from functools import cached_property
 from typing import Any
 
 from engine.config import Config, Loaded
+from engine.config.schema import Model
 from engine.data.audit.flags import AuditFlag
 from engine.data.audit.tokenizer_checks import tokenizer_flags
 from engine.data.errors import DataError
 from engine.data.examine import Examiner
 from engine.data.rendering.token_bytes import TokenBytes
 from engine.data.sources.corpus import Corpus
+from engine.data.sources.rows import ReadProgress
 from engine.data.sources.specs import specs_of
 from engine.inspect.rows import Rows
 from engine.inspect.torchless import load_tokenizer_without_torch
 from engine.model.hub import tokenizer_folder
+
+_TOKENIZER = "loading the tokenizer"
 
 
 @dataclass(frozen=True)
@@ -54,30 +58,51 @@ class Inspection:
         return facts.added_system_prompt if facts is not None else ""
 
 
-def open_inspection(loaded: Loaded, needs_rows: bool = True) -> Inspection:
+def tell_nobody(what: str, done: int, total: int) -> None:
+    """For those who do not want to know how far the opening is."""
+
+
+def open_inspection(loaded: Loaded, needs_rows: bool = True, progress: ReadProgress = tell_nobody) -> Inspection:
     """Load the tokenizer and find the rows. Imports no torch.
 
-    Without `needs_rows` data that is gone by now is no obstacle: then there are no rows.
+    Without `needs_rows` data that is gone by now is no obstacle: then there are no rows. `progress` hears of what is
+    being done (`reading data`, `downloading data`, `loading the tokenizer`), with the bytes done and the bytes known so
+    far, both 0 where there are none to count.
 
     Raises:
         UserError: there is no usable tokenizer, or a source is missing or has no row at all.
     """
     model = loaded.config.model
     try:
-        rows = _rows(loaded.config)
+        rows = _rows(loaded.config, _of_data(progress))
     except DataError:
         if needs_rows:
             raise
         rows = Rows(Corpus([]), Corpus([]))
-    folder = tokenizer_folder(model.name_or_path, model.trust_remote_code, lambda done, total: None)
-    tokenizer = load_tokenizer_without_torch(folder, model)
+    tokenizer = _tokenizer(model, progress)
     return Inspection(loaded, tokenizer, rows, Examiner(tokenizer, loaded.config.data))
 
 
-def _rows(config: Config) -> Rows:
+def _tokenizer(model: Model, progress: ReadProgress) -> Any:
+    progress(_TOKENIZER, 0, 0)
+    folder = tokenizer_folder(
+        model.name_or_path,
+        model.trust_remote_code,
+        lambda done, total: progress("downloading the tokenizer", done, total),
+    )
+    progress(_TOKENIZER, 0, 0)
+    return load_tokenizer_without_torch(folder, model)
+
+
+def _of_data(progress: ReadProgress) -> ReadProgress:
+    """As `progress`, for what is told of the data: what is downloaded has to be named there."""
+    return lambda what, done, total: progress("downloading data" if what == "downloading" else what, done, total)
+
+
+def _rows(config: Config, progress: ReadProgress) -> Rows:
     train_sources, eval_sources = specs_of(config.data)
-    training = Corpus(train_sources)
-    evaluation = Corpus(eval_sources, first_row=len(training))
+    training = Corpus(train_sources, progress=progress)
+    evaluation = Corpus(eval_sources, first_row=len(training), progress=progress)
     rows = Rows(training, evaluation)
     if not len(rows):
         named = [source.path for source in (*train_sources, *eval_sources)]

@@ -39,6 +39,11 @@ class Rows:
     def __len__(self) -> int:
         return sum(map(len, self._corpora))
 
+    @property
+    def first_eval_row(self) -> int:
+        """The number of the first row of the evaluation sources, whether there is one or not."""
+        return self._corpora[1].first_row
+
     def at(self, row: int) -> Row:
         """The row of that number.
 

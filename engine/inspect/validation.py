@@ -16,7 +16,7 @@ Progress = Callable[[int, int], None]
 
 def new_ledger(inspection: Inspection) -> Ledger:
     """An empty ledger that judges bad rows as the config does."""
-    return Ledger(bad_rows_stop=inspection.config.data.on_bad_row == "stop")
+    return Ledger(inspection.config.data.on_bad_row == "stop", inspection.rows.first_eval_row)
 
 
 def audit(inspection: Inspection, rows: int, progress: Progress) -> tuple[Report, Json | None]:

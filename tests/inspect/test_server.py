@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -101,7 +102,7 @@ def _one_row(server: Server) -> None:
 
 def _bad_requests(server: Server) -> None:
     for method, params, said in [
-        ("shout", {}, "unknown method 'shout'; known are hello"),
+        ("shout", {}, "unknown method 'shout'; known are opening, hello"),
         ("sample", {"row": 65}, "There is no row 65; the rows are 0 to 64"),
         ("sample", {"row": -1}, "row must be a whole number from 0 on"),
         ("sample", {"row": "x"}, "row must be a whole number from 0 on"),
@@ -164,6 +165,47 @@ def test_what_cannot_be_opened_is_said_in_one_line(make_config: MakeConfig, tmp_
     config = make_config(chat("a", "b"))
     (tmp_path / "chats.jsonl").write_text("")
     server = open_server(config)
-    out, err = server.process.communicate()
+    out, err = server.process.communicate('{"id": 1, "method": "hello"}\n')
     assert (server.process.returncode, out) == (1, "")
     assert "There is no row to look at in" in err and err.count("\n") == 1
+
+
+def test_how_far_the_opening_is_can_be_asked_while_everything_else_waits(make_config: MakeConfig) -> None:
+    config = make_config(chat("Hi", "Hello"))
+    program = (
+        "import sys, threading\n"
+        "import engine.inspect.command as command\n"
+        "real, asked = command.open_inspection, threading.Event()\n"
+        "def slow(loaded, needs_rows, progress):\n"
+        "    progress('reading data', 300, 1000)\n"
+        "    asked.wait(20)\n"
+        "    return real(loaded, needs_rows, progress)\n"
+        "command.open_inspection = slow\n"
+        "import engine.inspect.server.opener as opener\n"
+        "state = opener.Opener.state\n"
+        "def told(self):\n"
+        "    while self._progress[0] == 'starting':\n"
+        "        pass\n"
+        "    asked.set()\n"
+        "    return state(self)\n"
+        "opener.Opener.state = told\n"
+        "from engine.cli import main\n"
+        f"raise SystemExit(main(['inspect', '--config', {str(config)!r}, '--serve']))\n"
+    )
+    questions = ["hello", "opening", "rows"]
+    said = "".join(f'{{"id": {number}, "method": "{method}"}}\n' for number, method in enumerate(questions))
+    done = subprocess.run(
+        [sys.executable, "-c", program], input=said, capture_output=True, text=True, check=False, timeout=60
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    opening, hello, rows = map(json.loads, done.stdout.splitlines())
+    assert opening == {
+        "id": 1,
+        "result": {"finished": False, "name": "reading data", "done": 300, "total": 1000, "unit": "bytes"},
+    }
+    assert (hello["id"], hello["result"]["rows"], rows["id"], len(rows["result"]["rows"])) == (0, 1, 2, 1)
+
+
+def test_opening_is_answered_when_all_is_open(server: Server) -> None:
+    server.ask("hello")
+    assert server.ask("opening") == {"finished": True, "name": "open", "done": 0, "total": 0, "unit": "bytes"}

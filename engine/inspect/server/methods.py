@@ -15,6 +15,7 @@ from engine.inspect.opening import Inspection
 from engine.inspect.server.background import Background
 from engine.inspect.server.desk import Desk, OpenRow
 from engine.inspect.server.filters import FILTER_PARAMS, RowFilter, find_matches
+from engine.inspect.server.opener import opening_state
 from engine.inspect.server.params import Params, RequestError
 from engine.inspect.spikes import Spike, SpikeReader, read_spike
 from engine.inspect.validation import flags_of_set_as_json, lengths_as_json, roles_as_json
@@ -37,6 +38,7 @@ class Methods:
         self._background = background
         self._desk = Desk(inspection)
         self._table: dict[str, tuple[Callable[[Params], Answer], tuple[str, ...]]] = {
+            "opening": (self.opening, ()),
             "hello": (self.hello, ()),
             "audit": (self.audit, ()),
             "rows": (self.rows, ("start", "count", *FILTER_PARAMS)),
@@ -58,6 +60,10 @@ class Methods:
             raise RequestError(f"unknown method {method!r}; known are {', '.join(self._table)}")
         respond, names = self._table[method]
         return respond(Params(params, names))
+
+    def opening(self, params: Params) -> Answer:
+        """Where it is asked here, the data is open."""
+        return opening_state("open", finished=True)
 
     def hello(self, params: Params) -> Answer:
         inspection = self._inspection

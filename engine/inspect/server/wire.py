@@ -43,7 +43,10 @@ class Wire:
 
     def lines(self) -> Iterator[bytes]:
         """The lines of stdin until it is closed; blank ones are left out."""
-        return (line for line in sys.stdin.buffer if line.strip()) if sys.stdin is not None else iter(())
+        if sys.stdin is None:
+            return
+        with os.fdopen(os.dup(0), "rb") as lines:  # of its own: a thread that waits in sys.stdin would hinder the end
+            yield from (line for line in lines if line.strip())
 
     def reply(self, id: Any, **content: Any) -> None:
         """Write a reply. Raises OSError when nobody reads any more."""
