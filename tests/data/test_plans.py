@@ -38,6 +38,8 @@ ODD = {
     "strip": "{{ m.content.strip('a') }}",
     "trim": "{{ m.content | trim }}",
     "replace": "{{ m.content | replace('a', 'bb') }}",
+    "replace by the same": "{{ m.content | replace('ab', 'ab') }}",
+    "replace by the same method": "{{ m.content.replace('ab', 'ab') }}",
     "replace by method": "{{ m.content.replace('a', 'c') }}",
     "upper": "{{ m.content | upper }}",
     "lines": "{% for line in m.content.splitlines() %}{{ line }}{% endfor %}",

@@ -22,9 +22,9 @@ from engine.data.template.traced import ROLE, Origin, Run, TracedStr
 
 QUESTIONS = ("__contains__", "__eq__", "__ne__", "startswith", "endswith", "find", "count", "isspace", "isdigit")
 """Methods whose answer is a guard: a chat that gives the same answer goes the same way."""
-CHANGES = ("strip", "lstrip", "rstrip", "removeprefix", "removesuffix", "replace")
+CHANGES = ("strip", "lstrip", "rstrip", "removeprefix", "removesuffix")
 """Methods that are a guard where they change nothing; a changed string is not followed."""
-CUTS = ("split", "rsplit", "partition", "rpartition")
+CUTS = ("split", "rsplit", "partition", "rpartition", "replace")
 """Methods that are a guard where what they look for is not there."""
 
 
@@ -113,6 +113,8 @@ class WatchedStr(TracedStr):
     def _uncut(self, name: str, arguments: tuple[Any, ...]) -> Any:
         if not arguments or arguments[0] is None or self._answer("__contains__", arguments[:1]):
             self._watch.lose(name)
+        if name == "replace":
+            return self
         if name in ("split", "rsplit"):
             return [self]
         return (self, "", "") if name == "partition" else ("", "", self)
