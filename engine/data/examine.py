@@ -13,6 +13,7 @@ from engine.data.audit.chat_checks import is_odd
 from engine.data.audit.checks import flags_of
 from engine.data.audit.flags import RowFlag, Severity
 from engine.data.conversation import Conversation, Example
+from engine.data.counted import counted
 from engine.data.errors import BadRow, BadRowError
 from engine.data.feeding.samples import LossMask
 from engine.data.formats import parse_row
@@ -125,7 +126,8 @@ def _length_flags(example: Example, has_loss: LossMask, limit: int, is_trained: 
     if not is_trained:
         yield _flag(example, "NO_TRAINABLE_TOKENS", _no_trainable_tokens(has_loss, limit))
     elif len(has_loss) > limit:
-        message = f"{len(has_loss)} tokens are over the limit of {limit} (data.max_seq_length); the rest is cut off"
+        over = counted(len(has_loss) - limit, "token")
+        message = f"{over} of {len(has_loss):,} are cut off, behind the limit of {limit} (data.max_seq_length)"
         yield _flag(example, "TRUNCATED", message)
         if has_loss[limit - 1] and has_loss[limit]:
             yield _flag(
@@ -134,7 +136,7 @@ def _length_flags(example: Example, has_loss: LossMask, limit: int, is_trained: 
 
 
 def _no_trainable_tokens(has_loss: LossMask, limit: int) -> str:
-    length = f"{len(has_loss)} tokens, limit {limit}"
+    length = f"{counted(len(has_loss), 'token')}, limit {limit}"
     if has_loss.any():
         return f"nothing to train within the limit of length, the row is left out ({length})"
     return f"no answer to train, the row is left out ({length})"

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
-from engine.data.audit.flags import Severity
+from engine.data.audit.flags import AuditFlag, Severity
 from engine.data.audit.ledger import Ledger
 from engine.data.audit.report import Report
 from engine.inspect.fill import Json, KeptRows, fill_of_packs
@@ -17,6 +17,19 @@ Progress = Callable[[int, int], None]
 def new_ledger(inspection: Inspection) -> Ledger:
     """An empty ledger that judges bad rows as the config does."""
     return Ledger(inspection.config.data.on_bad_row == "stop", inspection.rows.first_eval_row)
+
+
+def flags_of_all_rows(inspection: Inspection) -> tuple[AuditFlag, ...]:
+    """Findings for which no row has to be looked at: about the tokenizer, and about sources without any row."""
+    return (*inspection.tokenizer_flags(), *_without_rows(inspection))
+
+
+def _without_rows(inspection: Inspection) -> Iterator[AuditFlag]:
+    for use, purpose in (("training", "train on"), ("evaluation", "evaluate on")):
+        sources = [source for source in inspection.rows.sources if source.use == use]
+        if sources and not any(source.rows for source in sources):
+            message = f"there is no row to {purpose} in {', '.join(source.spec.path for source in sources)}"
+            yield AuditFlag("NO_ROWS", Severity.ERROR, len(sources), (), message)
 
 
 def audit(inspection: Inspection, rows: int, progress: Progress) -> tuple[Report, Json | None]:
@@ -39,7 +52,7 @@ def audit(inspection: Inspection, rows: int, progress: Progress) -> tuple[Report
         done += len(batch)
         progress(done, rows)
     fill = fill_of_packs(inspection, KeptRows(kept_rows, kept_lengths))
-    return ledger.report(inspection.rows.files, inspection.tokenizer_flags()), fill
+    return ledger.report(inspection.rows.files, flags_of_all_rows(inspection)), fill
 
 
 def report_as_json(report: Report, fill: Json | None) -> Json:

@@ -219,7 +219,7 @@ def test_reasoning_is_kept_after_the_last_question_only(prepare_rows: Prepare) -
         chat("1?", "<think>\na\n</think>\n\n1", "2?", "<think>\nb\n</think>\n\n2"), template=templates.LAST_QUESTION
     )
     assert prepared.trained_text() == "1<|im_end|>|b\n</think>\n\n2<|im_end|>"
-    assert "turn 2: the template drops 1 characters of reasoning" in prepared.flag("REASONING_DROPPED")
+    assert "turn 2: the template drops 1 character of reasoning" in prepared.flag("REASONING_DROPPED")
     plain = prepare_rows(chat("2?", "2"), template=templates.LAST_QUESTION)
     assert plain.trained_text() == "2<|im_end|>"
     assert "'\\n</think>\\n\\n'" in plain.flag("TEMPLATE_TEXT_IN_ANSWER")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.data import templates
-from tests.data.conftest import byte_tokenizer, chat
+from tests.data.conftest import byte_tokenizer, chat, write_rows
 from tests.inspect.conftest import MakeConfig, Pgs
 
 
@@ -17,6 +18,10 @@ def _report(pgs: Pgs, code: int, *arguments: object) -> Any:
     (report,) = said.lines
     assert report["ok"] == (code == 0)
     return report
+
+
+def _errors(report: Any) -> dict[str, str]:
+    return {flag["code"]: flag["message"] for flag in report["flags"] if flag["severity"] == "error"}
 
 
 def _counts(report: Any) -> dict[str, int]:
@@ -52,6 +57,40 @@ def test_only_the_first_rows(make_config: MakeConfig, pgs: Pgs) -> None:
     assert _report(pgs, 0, "--config", config, "--num_samples", 5)["rows_read"] == 5
     said = pgs("validate", "--config", config, "--num_samples", 5)
     assert "5 read (the first of 6)" in said.out and "ok: " in said.out
+
+
+def test_what_a_run_would_refuse_is_not_ok(make_config: MakeConfig, pgs: Pgs, tmp_path: Path) -> None:
+    config = make_config(chat("a", "b"))
+    empty, answers_nothing = tmp_path / "empty.jsonl", write_rows(tmp_path / "none.jsonl", chat("Hi", ""))
+    empty.write_text("\n")
+    assert _errors(_report(pgs, 1, "--config", config, "--data.eval_dataset", answers_nothing)) == {
+        "NOTHING_TO_EVALUATE": "there is nothing to evaluate in 1 row of evaluation"
+    }
+    no_eval_rows = _errors(_report(pgs, 1, "--config", config, "--data.eval_dataset", empty))
+    assert no_eval_rows == {"NO_ROWS": f"there is no row to evaluate on in {empty}"}
+    good = write_rows(tmp_path / "good.jsonl", chat("a", "b"))
+    no_rows = _report(pgs, 1, "--config", config, "--data.dataset", empty, "--data.eval_dataset", good)
+    assert _errors(no_rows) == {"NO_ROWS": f"there is no row to train on in {empty}"}
+    nothing_to_train = _report(pgs, 1, "--config", make_config(chat("Hi", "")), "--data.eval_dataset", good)
+    assert _errors(nothing_to_train) == {"NOTHING_TO_TRAIN": "there is nothing to train in 1 row (NO_ANSWER: 1)"}
+
+
+def test_a_file_without_rows_among_others_is_named(make_config: MakeConfig, pgs: Pgs, tmp_path: Path) -> None:
+    (tmp_path / "set").mkdir()
+    write_rows(tmp_path / "set" / "a.jsonl", chat("a", "b"))
+    (tmp_path / "set" / "b.jsonl").write_text("")
+    report = _report(pgs, 0, "--config", make_config(chat("a", "b")), "--data.dataset", tmp_path / "set")
+    (flag,) = report["flags"]
+    assert (flag["code"], flag["severity"]) == ("EMPTY_FILE", "warning")
+    assert flag["message"].endswith("b.jsonl holds no row")
+
+
+def test_how_much_is_cut_off_is_said(make_config: MakeConfig, pgs: Pgs) -> None:
+    config = make_config({"text": "x" * 16}, {"text": "y" * 14})
+    report = _report(pgs, 0, "--config", config, "--data.max_seq_length", 12)
+    assert _counts(report)["TRUNCATED"] == _counts(report)["END_TOKEN_CUT"] == 2
+    (cut,) = [flag["message"] for flag in report["flags"] if flag["code"] == "TRUNCATED"]
+    assert "line 1: 5 tokens of 17 are cut off, behind the limit of 12" in cut
 
 
 def test_a_template_that_adds_text_is_counted_by_row(make_config: MakeConfig, pgs: Pgs) -> None:

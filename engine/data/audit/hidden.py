@@ -6,6 +6,8 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
+from engine.data.counted import counted
+
 _SHOWN = 5
 _JOINERS = "\u200c\u200d"  # part of ordinary writing between letters of many scripts, and inside emoji
 _HIDDEN = re.compile(
@@ -37,7 +39,9 @@ def told(found: Counter[str]) -> str:
     """What was found, in words."""
     names = ", ".join(code_point(character) for character in list(found)[:_SHOWN])
     more = ", ..." if len(found) > _SHOWN else ""
-    return f"{found.total()} characters that cannot be seen but are trained on like any other ({names}{more})"
+    return (
+        f"{counted(found.total(), 'character')} that cannot be seen but go to the model like any other ({names}{more})"
+    )
 
 
 def _found(text: str) -> list[str]:

@@ -20,15 +20,30 @@ UNKNOWN = "unknown"
 
 
 @dataclass(slots=True)
+class RowCounts:
+    """Rows that were entered, and those of them that were kept."""
+
+    rows: int = 0
+    kept: int = 0
+
+    def add(self, is_kept: bool) -> None:
+        self.rows += 1
+        self.kept += is_kept
+
+
+@dataclass(slots=True)
 class Ledger:
     """Counts of rows and tokens, the bad rows, and all findings.
 
     Rows are entered in ascending order, all of a data set or any part of it; `report` can be asked for at any time.
     Bad rows are counted like all others; whether they stop a run is for the caller to decide, and `bad_rows_stop` only
-    says whether they are told as an error or as a warning.
+    says whether they are told as an error or as a warning. From `first_eval_row` on, rows are those of evaluation.
     """
 
     bad_rows_stop: bool = False
+    first_eval_row: int | None = None
+    training: RowCounts = field(default_factory=RowCounts)
+    evaluation: RowCounts = field(default_factory=RowCounts)
     places: Places = field(default_factory=Places)
     bad_rows: list[BadRow] = field(default_factory=list)
     tally: FlagTally = field(default_factory=FlagTally)
@@ -38,7 +53,6 @@ class Ledger:
     lengths: Counter[int] = field(default_factory=Counter)
     left_out: Counter[str] = field(default_factory=Counter)
     shares: TrainedShares = field(default_factory=TrainedShares)
-    kept: int = 0
     dropped: int = 0
     truncated: int = 0
     without_end: int = 0
@@ -47,6 +61,8 @@ class Ledger:
     def enter(self, examined: Examined) -> None:
         """Enter what became of a row."""
         self.places.add(examined.row, examined.file, examined.line)
+        is_eval = self.first_eval_row is not None and examined.row >= self.first_eval_row
+        (self.evaluation if is_eval else self.training).add(bool(examined.kept))
         if examined.bad is not None:
             self.bad_rows.append(examined.bad)
             self.left_out[examined.bad.code] += 1
@@ -56,11 +72,14 @@ class Ledger:
         self._enter_flags(examined)
         self.lengths[_up_to(examined.num_tokens)] += 1
         self.dropped += not examined.kept
-        self.kept += bool(examined.kept)
         self.truncated += examined.is_truncated
         self.longest = max(self.longest, examined.kept)
         if examined.rendered is not None and examined.kept:
             self.shares.add(examined.rendered, examined.kept)
+
+    @property
+    def kept(self) -> int:
+        return self.training.kept + self.evaluation.kept
 
     def report(self, files: Sequence[DataFile], about_tokenizer: Iterable[AuditFlag] = ()) -> Report:
         """All that was found so far; its training rows and tokens are all the kept ones."""

@@ -8,6 +8,7 @@ from reprlib import Repr
 from engine.data.audit.changes import dropped_reasoning, removed_characters
 from engine.data.audit.flags import RowFlag, Severity, turn_flag
 from engine.data.conversation import Conversation
+from engine.data.counted import counted
 from engine.data.rendering.reasons import Why
 from engine.data.rendering.rendered import Rendered
 from engine.data.rendering.stretches import Kind, is_content, kind_of
@@ -102,10 +103,10 @@ def _changed_texts(conversation: Conversation, rendered: Rendered, pieces: list[
             yield turn_flag(conversation, "TOOL_CALL_NOT_RENDERED", Severity.WARNING, message, number)
         reasoning = dropped_reasoning(turn, printed) if turn.is_answer else 0
         if reasoning:
-            message = f"the template drops {reasoning} characters of reasoning"
+            message = f"the template drops {counted(reasoning, 'character')} of reasoning"
             yield turn_flag(conversation, "REASONING_DROPPED", Severity.WARNING, message, number)
         elif removed := removed_characters(turn, printed, text):
-            message = f"the template changed the text ({removed} characters removed)"
+            message = f"the template changed the text ({counted(removed, 'character')} removed)"
             yield turn_flag(conversation, "TEXT_CHANGED", Severity.INFO, message, number)
 
 

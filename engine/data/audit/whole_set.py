@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from engine.data.audit.flags import AuditFlag, Severity
-from engine.data.audit.shares import Mask
+from engine.data.audit.shares import Mask, MaskShare
+from engine.data.counted import counted
 from engine.data.sources.rows import DataFile
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ def about_the_set(ledger: Ledger, files: Sequence[DataFile]) -> Iterator[AuditFl
     yield from _wrong_roles(ledger)
     yield from _mixed_kinds(ledger)
     yield from _byte_order_marks(files)
+    yield from _empty_files(files)
     yield from _bad_rows(ledger)
 
 
@@ -33,24 +35,32 @@ def _all_trained(ledger: Ledger) -> Iterator[AuditFlag]:
     chats, given = ledger.shares.masks[Mask.CHAT], ledger.shares.masks[Mask.GIVEN]
     if chats.is_all_trained:
         message = (
-            f"100 % of the tokens of the chats are trained ({chats.loss_tokens} tokens in {chats.rows} rows), so no "
+            f"100 % of the tokens of the chats are trained ({_size(chats)}), so no "
             "question and no header is left out; the rows hold answers alone, or the template has no headers"
         )
         yield AuditFlag("ALL_TRAINED", Severity.ERROR, chats.rows, (), message)
     elif given.is_all_trained:
         message = (
-            f"100 % of the tokens are trained in the rows that bring their own loss ({given.loss_tokens} tokens in "
-            f"{given.rows} rows), prompts as well; are the labels a copy of the ids?"
+            f"100 % of the tokens are trained in the rows that bring their own loss or prompt ({_size(given)}), so no "
+            "question is left out; are the labels a copy of the ids, or the prompts empty?"
         )
         yield AuditFlag("ALL_TRAINED", Severity.WARNING, given.rows, (), message)
 
 
+def _size(share: MaskShare) -> str:
+    return f"{counted(share.loss_tokens, 'token')} in {counted(share.rows, 'row')}"
+
+
 def _nothing_trained(ledger: Ledger) -> Iterator[AuditFlag]:
-    rows = len(ledger.places)
-    if rows and not ledger.kept:
-        reasons = ", ".join(f"{reason}: {count}" for reason, count in ledger.left_out.most_common())
-        message = f"none of the {rows} rows has anything to train ({reasons})"
-        yield AuditFlag("NOTHING_TO_TRAIN", Severity.ERROR, rows, (), message)
+    """Neither is a run begun that has nothing to train, nor one that has nothing to evaluate where it should."""
+    reasons = ", ".join(f"{reason}: {count}" for reason, count in ledger.left_out.most_common())
+    training, evaluation = ledger.training, ledger.evaluation
+    if training.rows and not training.kept:
+        message = f"there is nothing to train in {counted(training.rows, 'row')} ({reasons})"
+        yield AuditFlag("NOTHING_TO_TRAIN", Severity.ERROR, training.rows, (), message)
+    if evaluation.rows and not evaluation.kept:
+        message = f"there is nothing to evaluate in {counted(evaluation.rows, 'row')} of evaluation"
+        yield AuditFlag("NOTHING_TO_EVALUATE", Severity.ERROR, evaluation.rows, (), message)
 
 
 def _wrong_roles(ledger: Ledger) -> Iterator[AuditFlag]:
@@ -78,7 +88,7 @@ def _about_files(code: str, found: dict[str, str], rows: int) -> Iterator[AuditF
     """One warning for all files: what the first shows, and how many others do so too."""
     if found:
         file, message = next(iter(found.items()))
-        others = f"; so do {len(found) - 1} more files" if len(found) > 1 else ""
+        others = f"; so do {counted(len(found) - 1, 'more file')}" if len(found) > 1 else ""
         yield AuditFlag(code, Severity.WARNING, rows, (), f"{file}: {message}{others}")
 
 
@@ -87,6 +97,13 @@ def _byte_order_marks(files: Sequence[DataFile]) -> Iterator[AuditFlag]:
     if marked:
         message = f"{marked[0]} begins with a byte-order mark (BOM), which is left out"
         yield AuditFlag("BYTE_ORDER_MARK", Severity.INFO, len(marked), (), message)
+
+
+def _empty_files(files: Sequence[DataFile]) -> Iterator[AuditFlag]:
+    empty = [str(file.path) for file in files if file.is_empty]
+    if empty:
+        others = f"; the same goes for {counted(len(empty) - 1, 'more file')}" if len(empty) > 1 else ""
+        yield AuditFlag("EMPTY_FILE", Severity.WARNING, len(empty), (), f"{empty[0]} holds no row{others}")
 
 
 def _bad_rows(ledger: Ledger) -> Iterator[AuditFlag]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from engine.data.errors import BadRow
 from engine.data.sources.opening import open_source
@@ -49,7 +49,7 @@ class Corpus:
     @property
     def files(self) -> list[DataFile]:
         """What was read, in order, with fingerprints."""
-        return [file for reader in self._readers for file in reader.files]
+        return [replace(file, is_empty=not len(reader)) for reader in self._readers for file in reader.files]
 
     def __len__(self) -> int:
         return self._ends[-1] - self.first_row if self._ends else 0

@@ -52,6 +52,7 @@ class DataFile:
     path: Path
     sha256: str
     has_bom: bool
+    is_empty: bool = False
 
 
 class RowReader(Protocol):

@@ -17,7 +17,7 @@ from engine.inspect.fill import Json, fill_of_packs
 from engine.inspect.opening import Inspection
 from engine.inspect.server.search import TextSearch
 from engine.inspect.server.summaries import Summaries
-from engine.inspect.validation import new_ledger
+from engine.inspect.validation import flags_of_all_rows, new_ledger
 
 _ROWS_AT_ONCE, _CHARACTERS_AT_ONCE = 32, 50_000  # some ten milliseconds of work, then a request gets its turn
 _SEARCHES_KEPT = 4
@@ -79,7 +79,7 @@ class Background:
         if report is None or (done < self.summaries.done and (self.is_finished or started > told_at + _REST * cost)):
             with self._ledger_lock:
                 done = self.summaries.done
-                report = self._ledger.report(self._inspection.rows.files, self._inspection.tokenizer_flags())
+                report = self._ledger.report(self._inspection.rows.files, flags_of_all_rows(self._inspection))
             told_at = time.monotonic()
             self._told = report, done, told_at, told_at - started
         return report
