@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from math import floor, isfinite, isinf, log10
 
+_SIZES = ("bytes", "KB", "MB", "GB", "TB")
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
 _UNDRAWABLE = (*range(0x80, 0xA0), *range(0xD800, 0xE000), 0x2028, 0x2029)
 _CONTROLS: dict[int, int | str] = {
@@ -72,6 +73,15 @@ def gib(number: float | None) -> str:
     if number is None:
         return "–"
     return f"{number:.1f}" if abs(number) >= 0.95 or not number else f"{number:.2f}"
+
+
+def of_bytes(done: int, total: int) -> str:
+    """Of how many bytes how many are done: `1.2 of 3.4 GB`."""
+    size, power = max(done, total), 0
+    while size >= 1000 and power < len(_SIZES) - 1:
+        size, power = size // 1000, power + 1
+    counted, in_all = (f"{amount / 1000**power:.{1 if power else 0}f}" for amount in (done, total))
+    return f"{counted} of {in_all} {_SIZES[power]}" if total else f"{counted} {_SIZES[power]}"
 
 
 def percent(share: float | None) -> str:

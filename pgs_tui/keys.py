@@ -89,6 +89,7 @@ KEYS: tuple[Key, ...] = (
         "inspect", ("right_square_bracket",), "[ ]", "next_row", "rows", "the previous, the next row, in the sample too"
     ),
     Key("inspect", ("left_square_bracket",), "", "previous_row", "", ""),
+    Key("inspect", ("s",), "s", "start_again", "", "start the inspector again, after it has ended"),
     Key("everywhere", ("g",), "g", "glyphs", "glyphs", "draw with braille, blocks or ASCII"),
     Key(
         "everywhere", ("c",), "c", "copy", "copy", "copy the pane in focus, or the whole screen, to clipboard and file"

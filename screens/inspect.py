@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import BindingType
 from textual.message import Message
-from textual.timer import Timer
 
 from pgs_tui.inspection.blocks import View
 from pgs_tui.inspection.row_source import RowFilter
@@ -24,6 +23,8 @@ if TYPE_CHECKING:  # what the first frame does not need is imported after it
 
 __all__ = ["STYLE_SHEET", "InspectScreen", "Opening"]
 LOOK_SECONDS = 0.4
+FAR_DOWN = 10**9
+"""The last row, while it is not known which one that is."""
 
 
 class InspectScreen(InspectPanes, inherit_bindings=False):
@@ -72,7 +73,6 @@ class InspectScreen(InspectPanes, inherit_bindings=False):
         self._ascii_only = look.ascii_only
         self._above = above
         self._command = command
-        self._looking: Timer | None = None
 
     def on_mount(self) -> None:
         self.call_after_refresh(self._start)
@@ -81,22 +81,34 @@ class InspectScreen(InspectPanes, inherit_bindings=False):
         self.inspecting.close()
 
     def _start(self) -> None:
-        from pgs_tui.inspection.client import Inspector, command_of
+        try:
+            self.inspecting.start(self._open_inspector)
+        except OSError as error:
+            self._cannot_start(error)
+            return
+        self.set_interval(LOOK_SECONDS, self._look_again)
 
-        command = self._command or command_of(*self._arguments)
+    def _open_inspector(self) -> Inspector:
+        from pgs_tui.inspection.client import Inspector, command_of
 
         def deliver(news: Answer | Ended) -> None:
             self.post_message(self.Arrived(news))
 
-        def open_inspector() -> Inspector:
-            return Inspector(command, deliver)
+        return Inspector(self._command or command_of(*self._arguments), deliver)
 
-        try:
-            self.inspecting.start(open_inspector)
-        except OSError as error:
-            self.view.say(f"the inspector cannot be started: {error}", bad=True)
+    def _cannot_start(self, error: OSError) -> None:
+        self.view.say(f"the inspector cannot be started: {error}", bad=True)
+
+    def action_start_again(self) -> None:
+        if self.inspecting.ended is None:
+            self.say("the inspector is running; s is there to start it again when it has ended")
             return
-        self._looking = self.set_interval(LOOK_SECONDS, self._look_again)
+        try:
+            self.inspecting.start_again(self._open_inspector)
+        except OSError as error:
+            self._cannot_start(error)
+            return
+        self.show_now()
 
     def _look_again(self) -> None:
         if self.inspecting.is_busy:
@@ -161,7 +173,7 @@ class InspectScreen(InspectPanes, inherit_bindings=False):
         if self.focused is self.view:
             self._walk(lambda reader: reader.to_end())
         else:
-            self._select(self.rows.source.matched - 1)
+            self._select(self.rows.source.matched - 1 if self.rows.source.answered else FAR_DOWN)
 
     def action_next_row(self) -> None:
         self._select(self.rows.selected + 1)
@@ -178,7 +190,8 @@ class InspectScreen(InspectPanes, inherit_bindings=False):
         """Let the reader move; whether it did."""
         reader = self.view.reader
         if reader is None:
-            return False
+            self.inspecting.walk_later(walk)
+            return True
         moved = walk(reader) is not False
         self.inspecting.cursor_moved()
         self.view.redraw()

@@ -124,6 +124,8 @@ class InspectPanes(Screen[None], inherit_bindings=False):
         if inspecting.source is not self.rows.source:
             self.rows.show(inspecting.source, inspecting.selected)
         self.rows.selected = inspecting.selected
+        self.rows.opened = inspecting.opened if inspecting.hello is None else None
+        self.rows.said = "there is no inspector to ask" if inspecting.ended else "the inspector is starting"
         self.rows.refresh_rows()
         inspecting.scrolled(self.rows.first, self.rows.room)
         if inspecting.audit is not None:
@@ -137,9 +139,7 @@ class InspectPanes(Screen[None], inherit_bindings=False):
     def _show_sample(self) -> None:
         inspecting = self.inspecting
         if inspecting.ended is not None:
-            self.view.say(inspecting.ended.sentence, bad=True)
-            self.rows.said = "there is no inspector to ask"
-            self.rows.redraw()
+            self.view.say(f"{inspecting.ended.sentence}\n\ns starts it again", bad=True)
         elif inspecting.reader is not None:
             self.view.read(inspecting.reader)
             inspecting.cursor_moved()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pgs_tui.format import percent, plain, value, whole
+from pgs_tui.inspection.shapes import OpeningState
 from pgs_tui.widgets.lines import Role
 from pgs_tui.widgets.status_line import Status
 from screens.inspecting import Inspecting
@@ -21,7 +22,7 @@ def _state(inspecting: Inspecting) -> tuple[str, str, Role]:
     if inspecting.ended is not None:
         return "✖", "the inspector ended", "bad"
     if inspecting.hello is None:
-        return "○", "starting the inspector", "dim"
+        return "○", _opening(inspecting.opened), "dim"
     if spike is not None:
         norm = f" · grad norm {value(spike.grad_norm, 3)}" if spike.grad_norm is not None else ""
         return "▲", f"step {whole(spike.step)} · loss {value(spike.loss)}{norm}", "warn"
@@ -32,3 +33,9 @@ def _state(inspecting: Inspecting) -> tuple[str, str, Role]:
     if audit.finished:
         return "✔", "audited", "good"
     return "◐", f"auditing {percent(audit.done / audit.total if audit.total else 0.0)}", "accent"
+
+
+def _opening(opened: OpeningState | None) -> str:
+    if opened is None or opened.name == "starting":
+        return "starting the inspector"
+    return f"{plain(opened.name)} {percent(opened.share)}" if opened.share is not None else plain(opened.name)

@@ -12,6 +12,7 @@ from pgs_tui.inspection.shapes import (
     AuditState,
     Found,
     Hello,
+    OpeningState,
     RowSummary,
     RowsWindow,
     Sample,
@@ -20,6 +21,8 @@ from pgs_tui.inspection.shapes import (
     TokenFacts,
     Tokens,
 )
+
+Walk = Callable[[Reader], object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +43,12 @@ class Inspecting:
     def __init__(self, opening: Opening) -> None:
         self.opening = opening
         self.source = RowSource(ids=opening.rows)
-        self.selected = 0
+        self.selected = opening.row or 0
         self.reader: Reader | None = None
         self.facts: TokenFacts | None = None
         self.audit: AuditState | None = None
+        self.opened: OpeningState | None = None
+        """How far the opening of the data is."""
         self.hello: Hello | None = None
         self.spike: Spike | None = None
         self.ended: Ended | None = None
@@ -53,21 +58,33 @@ class Inspecting:
         """Something to tell the person, once."""
         self._inspector: Inspector | None = None
         self._open: RowSummary | int | None = None
-        self._first, self._room = 0, 50
+        self._room = 50
+        self._first = max(self.selected - self._room // 2, 0)
+        self._seeking: bool | None = None
+        """A flagged row is looked for further down (True) or up, and there may still be one."""
+        self._walks: list[Walk] = []
 
     def start(self, open_inspector: Callable[[], Inspector]) -> None:
         """Start the process and ask the first questions. Raises OSError when it cannot be started."""
         self._inspector = open_inspector()
+        self._want("opening", "opening")
         self._want("hello", "hello")
         if self.opening.spike is not None:
             self._want("spike", "spike", step=self.opening.spike)
             return
-        if self.opening.row is not None:
-            self.selected = self.opening.row
-            self._first = max(self.opening.row - self._room // 2, 0)
         self._want_rows()
         self._want("audit", "audit")
-        self._open_row(self.opening.rows[0] if self.opening.rows else self.opening.row or 0)
+        if self.source.ids:
+            self._open_row(self.source.ids[self.selected])
+        elif not self.source.filter:
+            self._open_row(self.selected)
+
+    def start_again(self, open_inspector: Callable[[], Inspector]) -> None:
+        """The same after the process has ended, with the rows and the place that were chosen. Raises OSError."""
+        self.ended = self.hello = self.opened = self.audit = self.reader = self.facts = self.spike = self._open = None
+        self.problem = ""
+        self.source = RowSource(self.source.filter, self.source.ids)
+        self.start(open_inspector)
 
     def close(self) -> None:
         """End the process."""
@@ -82,14 +99,21 @@ class Inspecting:
     @property
     def is_busy(self) -> bool:
         """Something is still to come without being asked for anew by a person."""
-        if self.ended is not None or self.opening.spike is not None:
+        if self.ended is not None:
             return False
-        return not self._is_audited or not self.source.complete
+        if self.hello is None:
+            return True
+        return self.opening.spike is None and not (self._is_audited and self.source.complete)
 
     def look_again(self) -> None:
-        """Ask how far the audit is, and for the rows in sight, of which more may be known by now."""
+        """Ask how far the opening is, then the audit, and for the rows in sight, of which more may be known by now."""
+        if self.hello is None:
+            self._want("opening", "opening")
+            return
         if not self._is_audited:
             self._want("audit", "audit")
+        if self._seeking is not None:
+            self.next_flagged(self._seeking)
         self._want_rows(again=True)
 
     @property
@@ -103,7 +127,11 @@ class Inspecting:
 
     def select(self, place: int) -> None:
         """Go to a place of the list, and show its row."""
-        self.selected = place
+        self.selected, self._seeking = place, None
+        self._walks.clear()
+        if not self.source.answered and self._inspector is not None:
+            self._inspector.forget("sample")  # of the row that was selected at first
+            self._open = None
         self.open_selected()
 
     def open_selected(self) -> None:
@@ -115,13 +143,17 @@ class Inspecting:
             self._open_row(summary.row)
         elif self.source.ids:
             self._open_row(self.source.ids[self.selected])
-        elif not self.source.filter:
+        elif self.source.answered and not self.source.filter:
             self._open_row(self.selected)
+
+    def walk_later(self, walk: Walk) -> None:
+        """Do this in the sample as soon as it is there."""
+        self._walks.append(walk)
 
     def filter(self, wanted: RowFilter) -> None:
         """List only rows that match."""
         self.source = RowSource(wanted)
-        self.selected, self._first = 0, 0
+        self.selected, self._first, self._seeking = 0, 0, None
         self.opening = Opening()
         self._want_rows()
 
@@ -165,6 +197,8 @@ class Inspecting:
 
     def _take_result(self, answer: Answer) -> None:
         match answer.result:
+            case OpeningState() as opened:
+                self.opened = opened
             case Hello() as hello:
                 self.hello = hello
             case AuditState() as audit:
@@ -186,9 +220,7 @@ class Inspecting:
             case Spike() as spike:
                 self._take_spike(spike)
             case SpikeSample() as sample:
-                self._read(Reader(sample.sample, losses=True))
-                assert self.reader is not None
-                self.reader.add(sample.tokens)
+                self._read(Reader(sample.sample, losses=True), sample.tokens)
             case _:
                 pass
 
@@ -209,10 +241,14 @@ class Inspecting:
                 self.selected = found.position
             return
         if found.row is None:
-            where = "further down" if answer.wish.params["forward"] else "further up"
-            more = "" if self.audit is not None and self.audit.finished else " so far"
-            self.said = f"no flagged row {where}{more}"
+            forward = answer.wish.params["forward"]
+            where = "further down" if forward else "further up"
+            if self.hello is not None and self._is_audited:
+                self.said, self._seeking = f"no flagged row {where}", None
+            elif self._seeking is None:
+                self.said, self._seeking = f"no flagged row {where} so far; the audit is still looking", forward
             return
+        self._seeking = None
         if self.source.ids:
             self.filter(RowFilter())
         self._open_row(found.row)
@@ -227,11 +263,16 @@ class Inspecting:
         self.source.take_all(spike.rows)
         self.open_selected()
 
-    def _read(self, reader: Reader) -> None:
+    def _read(self, reader: Reader, tokens: Tokens | None = None) -> None:
         if self.reader is not None:
             reader.boxes = self.reader.boxes
             reader.show(self.reader.view)
             reader.to_start()
+        if tokens is not None:
+            reader.add(tokens)
+        for walk in self._walks:
+            walk(reader)
+        self._walks.clear()
         self.reader, self.facts, self.problem = reader, None, ""
         self.cursor_moved()
 

@@ -42,6 +42,8 @@ class Reader:
         self._number: int | None = None
         self._column: int | None = None
         self._rank = 0
+        self._steps_owed = 0
+        """Steps that were asked for before the tokens were there."""
         self._cells, self._ascii = 80, False
         self._port = Viewport(self._laid_out(), 24)
         self.cursor = self._layout.shown(0)
@@ -64,6 +66,8 @@ class Reader:
                 self._lay_out_again(self._port.offset(self.cursor))
         if self.losses and first:
             self.worst(0)
+        if self._steps_owed and self.token is not None:
+            self.step(self._steps_owed)
         self._reveal()
 
     def show(self, view: View) -> None:
@@ -124,7 +128,9 @@ class Reader:
         self._column = None
         token = self.token
         if token is None:
+            self._steps_owed += tokens
             return
+        self._steps_owed = 0
         following = self._windows.token(token.number + tokens)
         if following is None:
             position = token.stop if tokens > 0 else token.start - 1
@@ -245,7 +251,7 @@ class Reader:
         self._port.reveal(self.cursor)
 
     def _go_to(self, position: int) -> None:
-        self._number, self._column, self.cursor = None, None, position
+        self._number, self._column, self.cursor, self._steps_owed = None, None, position, 0
         self._reveal()
 
     def _column_of(self, row: Row) -> int:

@@ -10,6 +10,24 @@ Json = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
+class OpeningState:
+    """What is being done before there are rows, and of how many bytes; 0 where there are none to count."""
+
+    name: str
+    done: int = 0
+    total: int = 0
+
+    @classmethod
+    def of(cls, found: Json) -> OpeningState:
+        return cls(str(found["name"]), int(found["done"]), int(found["total"]))
+
+    @property
+    def share(self) -> float | None:
+        """How much of it is done, if that can be told."""
+        return self.done / self.total if self.total else None
+
+
+@dataclass(frozen=True, slots=True)
 class Hello:
     """What is inspected. `limit` is `data.max_seq_length` in tokens."""
 
@@ -246,6 +264,7 @@ class Found:
 
 
 SHAPES: dict[str, Callable[[Json], Any]] = {
+    "opening": OpeningState.of,
     "hello": Hello.of,
     "audit": AuditState.of,
     "rows": RowsWindow.of,

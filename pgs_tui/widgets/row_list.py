@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pgs_tui.format import percent, plain, value, whole
+from pgs_tui.format import of_bytes, percent, plain, value, whole
 from pgs_tui.inspection.row_source import RowSource
-from pgs_tui.inspection.shapes import RowSummary
+from pgs_tui.inspection.shapes import OpeningState, RowSummary
 from pgs_tui.visible import shown
+from pgs_tui.widgets.bars import progress_bar
 from pgs_tui.widgets.lines import Line, Role, fit, joined, line, width
 from pgs_tui.widgets.panel import Panel
 from pgs_tui.widgets.severities import SIGNS
 
 MARGIN = 2
 """Rows that stay in sight above and below the selected one."""
+BAR_CELLS = 32
 PREVIEW_FROM = 8
 """Cells that a preview needs to say anything."""
 
@@ -27,7 +29,8 @@ class RowList(Panel):
         self.selected = 0
         self.first = 0
         self.said = "the inspector is starting"
-        """What to say before there is an answer."""
+        """What to say before there is an answer, unless it is known how far the opening is."""
+        self.opened: OpeningState | None = None
         self.heading = "rows"
 
     @property
@@ -48,13 +51,14 @@ class RowList(Panel):
 
     def refresh_rows(self) -> None:
         """The source has learned something."""
-        self.selected = min(self.selected, max(self.source.matched - 1, 0))
+        if self.source.answered:
+            self.selected = min(self.selected, max(self.source.matched - 1, 0))
         self._keep_in_sight()
         self.redraw()
 
     def select(self, place: int) -> bool:
-        """Go to a place; False when it is selected already."""
-        place = min(max(place, 0), max(self.source.matched - 1, 0))
+        """Go to a place; False when it is selected already. While nothing is known of the rows, any place may be."""
+        place = max(min(place, self.source.matched - 1) if self.source.answered else place, 0)
         moved, self.selected = place != self.selected, place
         self._keep_in_sight()
         self.redraw()
@@ -84,12 +88,23 @@ class RowList(Panel):
     def body(self, width: int, height: int) -> Sequence[Line]:
         source = self.source
         if not source.answered:
-            return [line((self.said, "dim"))]
+            return self._waiting(width)
         if not source.matched:
             return [line((self._nothing(), "dim"))]
         self._keep_in_sight(height - 1)
         places = range(self.first, min(self.first + height - 1, source.matched))
         return [self._head(width), *[self._line(place, width) for place in places]]
+
+    def _waiting(self, cells: int) -> Sequence[Line]:
+        opened = self.opened
+        if opened is None or opened.name == "starting":
+            return [line((self.said, "dim"))]
+        if opened.share is None:
+            return [line((plain(opened.name), "dim"))]
+        bar = progress_bar(opened.share, min(cells - 6, BAR_CELLS))
+        way = joined([bar, line((percent(opened.share), "text"))], " ")
+        amount = line((of_bytes(opened.done, opened.total), "dim"))
+        return [line((plain(opened.name), "text")), way, amount]
 
     def _nothing(self) -> str:
         if not self.source.filter:

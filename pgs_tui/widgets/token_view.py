@@ -83,7 +83,8 @@ class TokenView(Panel):
         reader = self.reader
         if reader is None:
             text, bad = self._said
-            return wrapped(plain(text), width, "bad" if bad else "dim")
+            paragraphs = (wrapped(plain(words), width, "bad" if bad else "dim") for words in text.split("\n"))
+            return [row for paragraph in paragraphs for row in paragraph or [()]]
         if not reader.sample.text:
             return [*self._flag_lines(width, height), line(("there is no text to show", "dim"))][:height]
         flags = self._flag_lines(width, min(MOST_FLAG_LINES, height // 4))

@@ -1,6 +1,7 @@
 """An inspector that answers as docs/json.md says, about rows that it is given, slowly or not at all if told so.
 
     python fake_inspector.py ROWS.json [--slow METHOD SECONDS] [--die-after N] [--say TEXT] [--exit N]
+                                           [--opening NAME DONE TOTAL]
 
 ROWS.json is a list of {"turns": [[role, text], ...], "flags": [code, ...]}. A token is a word with the blank before it.
 """
@@ -39,8 +40,13 @@ def text_of(row: dict[str, Any]) -> tuple[str, list[list[Any]]]:
 
 
 class Fake:
-    def __init__(self, rows: list[dict[str, Any]]) -> None:
+    def __init__(self, rows: list[dict[str, Any]], opening: tuple[str, int, int] = ("open", 0, 0)) -> None:
         self.rows_given = rows
+        self.opening_given = opening
+
+    def opening(self) -> dict[str, Any]:
+        name, done, total = self.opening_given
+        return {"finished": name == "open", "name": name, "done": int(done), "total": int(total), "unit": "bytes"}
 
     def hello(self) -> dict[str, Any]:
         return {
@@ -215,11 +221,12 @@ def main() -> int:
     parser.add_argument("--slow", nargs=2, default=("", "0"))
     parser.add_argument("--die-after", type=int, default=-1)
     parser.add_argument("--say", default="")
+    parser.add_argument("--opening", nargs=3, default=("open", 0, 0))
     parser.add_argument("--exit", type=int, default=0)
     options = parser.parse_args()
     if options.say:
         print(options.say, file=sys.stderr, flush=True)
-    fake = Fake(json.loads(options.rows.read_text()))
+    fake = Fake(json.loads(options.rows.read_text()), options.opening)
     answered = 0
     while answered != options.die_after and (text := sys.stdin.readline()):
         request = json.loads(text)

@@ -1,5 +1,7 @@
 """The inspect screen: what it shows."""
 
+import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -146,3 +148,42 @@ async def test_the_process_is_gone_with_the_screen(tmp_path: Path) -> None:
         process = psutil.Process(screen.inspecting.pid)
         assert process.is_running()
     process.wait(10)
+
+
+async def test_how_far_the_data_is_read_is_shown(tmp_path: Path) -> None:
+    options = ("--slow", "hello", "1.5", "--opening", "reading data", "1200000", "4000000")
+    async with inspecting(tmp_path, None, *options, settled=False) as (screen, pilot):
+        await until(pilot, lambda: "reading data" in texts(screen)["rows"])
+        await pilot.pause()
+        shown = texts(screen)
+        assert "30 %" in shown["rows"] and "1.2 of 4.0 MB" in shown["rows"]
+        assert "reading data 30 %" in shown["status"]
+        await until(pilot, lambda: "Capital of Peru?" in texts(screen)["rows"])
+
+
+async def test_keys_that_are_pressed_before_the_first_answer_count(tmp_path: Path) -> None:
+    async with inspecting(tmp_path, None, "--slow", "hello", "0.5", settled=False) as (screen, pilot):
+        await pilot.press("down", "down", "down", "enter", "e", "right")
+        await until(pilot, lambda: "row 3" in texts(screen)["sample"])
+        await until(pilot, lambda: "<|im_end|>" in texts(screen)["token"])
+        assert screen.rows.selected == 3 and screen.view.has_focus
+
+
+async def test_end_before_the_first_answer_leads_to_the_last_row(tmp_path: Path) -> None:
+    async with inspecting(tmp_path, None, "--slow", "hello", "0.5", settled=False) as (screen, pilot):
+        await pilot.press("end")
+        await until(pilot, lambda: "row 5" in texts(screen)["sample"])
+        assert screen.rows.selected == 5
+
+
+async def test_s_starts_an_inspector_again_that_has_ended(tmp_path: Path) -> None:
+    async with inspecting(tmp_path) as (screen, pilot):
+        await pilot.press("down", "down", "down")
+        await until(pilot, lambda: "row 3" in texts(screen)["sample"])
+        killed = screen.inspecting.pid
+        assert killed is not None
+        os.kill(killed, signal.SIGKILL)
+        await until(pilot, lambda: "s starts it again" in texts(screen)["sample"])
+        await pilot.press("s")
+        await until(pilot, lambda: "row 3" in texts(screen)["sample"] and "audited" in texts(screen)["status"])
+        assert screen.inspecting.pid != killed and screen.rows.selected == 3
