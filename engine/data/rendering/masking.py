@@ -126,7 +126,7 @@ class _Masker:
             border = self._reasoning_stop(start, stop, after.kind)
             self._add(start, border, turn, Why.REASONING)
             self._add(border, stop, turn, Why.WRAPPING)
-        elif before.field != after.field or before.index_stop < after.index:
+        elif before.field != after.field or before.index_stop < after.index or after.kind is Kind.CALL:
             self._add(start, stop, turn, Why.WRAPPING)
         else:
             self._add(start, stop, turn, Why.TEMPLATE_IN_ANSWER)
@@ -214,21 +214,26 @@ class _Masker:
                 self.supplied = supplied_length(self.text, stop, after.stop, rest, self.tokens.added)
             return start + header[0], start + header[1]
         leads = self.facts.leads
-        lead = leads.content if is_content(after.field) else leads.reasoning
+        lead = self._content_lead(after) if is_content(after.field) else leads.reasoning
         lead = leads.call if after.kind is Kind.CALL else lead
         return start, stop - len(lead) if gap.endswith(lead) else stop
 
     def _answer_start(self, start: int, stop: int, after: Stretch, number: int, born: int) -> tuple[int, bool]:
         """Where text that the answer has to produce begins, and whether that is because the template frames it so."""
-        leads = self.facts.leads
         if after.kind is Kind.REASONING or self._is_closed_by_data(number):
             return start, True
         if after.kind is Kind.CALL:
             return self._behind_empty_lead(start, stop), True
-        framed = stop - len(leads.content)
-        if leads.content and framed >= start and self.text.endswith(leads.content, start, stop):
+        lead = self._content_lead(after)
+        framed = stop - len(lead)
+        if lead and framed >= start and self.text.endswith(lead, start, stop):
             return min(framed, max(start, born)), True
         return max(start, born), False
+
+    def _content_lead(self, after: Stretch) -> str:
+        leads = self.facts.leads
+        calls = after.turn is not None and self.turns[after.turn].tool_calls
+        return leads.content_before_call if calls else leads.content
 
     def _behind_empty_lead(self, start: int, stop: int) -> int:
         """Where text begins that a call brought, behind what the template prints in place of reasoning."""

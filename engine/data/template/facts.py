@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from engine.data.conversation import CONTENT, REASONING, TOOL_CALLS, Turn
@@ -33,9 +34,12 @@ class Leads:
     `content`: in front of the content of every answer, whatever else the answer has. `empty`: in front of an answer
     without reasoning, in its place, such as an empty think block. `call` and `reasoning`: in front of the name of
     a tool and of reasoning. `reasoning_close`: between reasoning and what is printed in front of every content.
+    `content_before_call`: in front of the content of an answer that goes on to call a tool, which some templates take
+    for thinking aloud.
     """
 
     content: str = ""
+    content_before_call: str = ""
     empty: str = ""
     call: str = ""
     reasoning: str = ""
@@ -173,14 +177,32 @@ def _find_leads(prober: Prober, short: Shown, prompt: str, tokens: SpecialTokens
     closes_reasoning = shows_reasoning and between == plain
     is_everywhere = all(other is None or other.endswith(plain) for other in others) and not closes_reasoning
     content, empty = (plain, "") if is_everywhere else ("", plain)
-    called = lead(prober.show(QUESTION, call(), with_tool=True) or prober.show(QUESTION, call()), TOOL_CALLS) or ""
+    called = lead(_show_call(prober, call()), TOOL_CALLS) or ""
     return Leads(
         content=content,
+        content_before_call=_before_content_and_call(prober, lead, content, empty),
         empty=empty,
         call=called.removeprefix(empty),
         reasoning=(lead(thought, REASONING) or "") if shows_reasoning else "",
         reasoning_close=(between or "").removesuffix(content) if shows_reasoning else "",
     )
+
+
+def _before_content_and_call(
+    prober: Prober, lead: Callable[[Shown | None, str], str | None], content: str, empty: str
+) -> str:
+    """`Leads.content_before_call`; what reasoning takes the place of is no part of it."""
+    words = lead(_show_call(prober, call("qzx words")), CONTENT)
+    if words is None or (content and words.endswith(content)):
+        return content
+    words = words.removeprefix(empty)
+    thought = Turn("assistant", {**call("qzx words").message, REASONING: THOUGHT.reasoning})
+    between = _before_last_content(_show_call(prober, thought), prober.first + 1)
+    return words if between is None or between.endswith(words) else content
+
+
+def _show_call(prober: Prober, turn: Turn) -> Shown | None:
+    return prober.show(QUESTION, turn, with_tool=True) or prober.show(QUESTION, turn)
 
 
 def _before_last_content(text: Shown | None, answer: int) -> str | None:

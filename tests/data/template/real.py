@@ -111,6 +111,11 @@ CHATS = {
         turn("assistant", "", tool_calls=[call("get_rain", {"city": "Oslo"})]),
         tools=(TOOL,),
     ),
+    "words and a call at the end": conversation(
+        turn("user", "Rain in Oslo?"),
+        turn("assistant", "I shall look.", tool_calls=[call("get_rain", {"city": "Oslo"})]),
+        tools=(TOOL,),
+    ),
     "reasoning before a call": conversation(
         turn("user", "Rain in Oslo?"),
         turn("assistant", "", reasoning_content="ask the tool", tool_calls=[call("get_rain", {"city": "Oslo"})]),

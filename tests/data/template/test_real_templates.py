@@ -81,6 +81,7 @@ def test_a_real_template(name: str) -> None:
         the_text_is_transformers_own(name, CHATS[chat], rendered)
         loss_lies_in_answers_and_not_in_what_inference_supplies(name, CHATS[chat], rendered)
         all_text_of_printed_answers_is_trained_with_their_ends(name, CHATS[chat], rendered)
+        whatever_a_call_is_written_in_is_trained_with_it(name, CHATS[chat], rendered)
     for chat in ("reasoning under its key", "reasoning in the text"):
         without_reasoning_the_rest_is_trained_alone(name, chats[chat])
 
@@ -120,6 +121,14 @@ def all_text_of_printed_answers_is_trained_with_their_ends(name: str, chat: Conv
         assert trained == {(piece.origin, piece.index) for piece in pieces}  # names beside results are echoes of these
         if facts.ends.last is not None or number < len(chat.turns) - 1:
             assert any(s.turn == number and s.why is Why.TURN_END and s.loss for s in rendered.segments)
+
+
+def whatever_a_call_is_written_in_is_trained_with_it(name: str, chat: Conversation, rendered: Rendered) -> None:
+    facts = renderer_of(name).facts
+    assert facts is not None
+    for segment in rendered.segments:
+        if segment.why is Why.TEMPLATE_IN_ANSWER and segment.turn is not None and chat.turns[segment.turn].tool_calls:
+            assert plain(rendered.text)[segment.start : segment.stop].strip() == facts.leads.empty.strip()
 
 
 def without_reasoning_the_rest_is_trained_alone(name: str, rendered: Rendered) -> None:
