@@ -117,6 +117,22 @@ def test_an_answer_that_begins_like_the_generation_prompt_goes_the_long_way() ->
     assert [is_planned(one) for one in examined] == [False, True, False, True, True]
 
 
+@pytest.mark.parametrize("written", ["<think>", "<think>\n", "<think>\n\n"])
+def test_an_answer_that_is_the_rest_of_the_generation_prompt_teaches_no_plan(written: str) -> None:
+    for name in ("opened_think", "last_question"):
+        examiner = Examiner(byte_tokenizer(templates.ALL[name]), DataSection())
+        long_way = Examiner(byte_tokenizer(templates.ALL[name]), DataSection())
+        forget_plans(long_way)
+        for answers in ((written, written), (written, "a"), ("b", written), ("bb", "a"), ("b", "aaa"), ("b", "a")):
+            chat = [
+                {"role": "user", "content": "q"},
+                {"role": "assistant", "content": answers[0]},
+                {"role": "user", "content": "q"},
+                {"role": "assistant", "content": answers[1]},
+            ]
+            assert examine(examiner, chat).has_loss.tolist() == examine(long_way, chat).has_loss.tolist()
+
+
 def examine(examiner: Examiner, messages: list[Message]) -> Examined:
     (examined,) = examiner.examine([RawRow(3, "any.jsonl", 4, {"messages": messages})])
     return examined

@@ -114,17 +114,28 @@ class PlanBook:
     def learn(self, draft: Draft, watched: Callable[[Watch], str]) -> None:
         """Take note of a chat that went the long way; `watched` renders it anew with the strings of a watch."""
         conversation = draft.example
-        shape = self._shape_of(conversation) if isinstance(conversation, Conversation) else None
+        if not isinstance(conversation, Conversation):
+            return
+        shape = self._shape_of(conversation)
         if shape is None or len(self._shapes) > _MOST_SHAPES:
             return
         known = self._shapes.setdefault(shape, _Known())
         if known.failures >= _MOST_FAILURES or len(known.plans) >= _MOST_PLANS:
             return
         plan = _plan_of(draft, watched, self._prompt)
-        if plan is None:
-            known.failures += 1
-        else:
+        if plan is not None and self._gives_back(plan, draft, conversation):
             known.plans.append(plan)
+        else:
+            known.failures += 1
+
+    def _gives_back(self, plan: Plan, draft: Draft, conversation: Conversation) -> bool:
+        """Whether the plan makes of its own chat what the long way made of it."""
+        planned = plan.draft(conversation, self._supplied)
+        return (
+            planned is not None
+            and (planned.text, planned.segments) == (draft.text, draft.segments)
+            and runs_of(planned.text) == runs_of(draft.text)
+        )
 
     def _shape_of(self, conversation: Conversation) -> Shape | None:
         """What chats of one plan have in common; None for a chat that no plan can describe.
