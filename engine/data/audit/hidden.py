@@ -39,9 +39,7 @@ def told(found: Counter[str]) -> str:
     """What was found, in words."""
     names = ", ".join(code_point(character) for character in list(found)[:_SHOWN])
     more = ", ..." if len(found) > _SHOWN else ""
-    return (
-        f"{counted(found.total(), 'character')} that cannot be seen but go to the model like any other ({names}{more})"
-    )
+    return f"{counted(found.total(), 'character')} that a reader does not see and the model does ({names}{more})"
 
 
 def _found(text: str) -> list[str]:
