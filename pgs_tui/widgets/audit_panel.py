@@ -117,7 +117,7 @@ class AuditPanel(Panel):
 
     def _finding(self, flag: Flag, broad: int, chosen: bool) -> Line:
         sign, role = _sign(flag)
-        marker = line(("› ", "focus")) if chosen else line(("  ", "text")) if self.has_focus else ()
+        marker = line(("› " if chosen else "  ", "focus"))
         return (
             *marker,
             *line(

@@ -18,7 +18,8 @@ Line = tuple[Span, ...]
 _ASCII = str.maketrans(
     {
         **dict.fromkeys("╭╮╰╯├┤┼", "+"),
-        **dict.fromkeys("─━╸╺–—", "-"),
+        **dict.fromkeys("─–—", "-"),
+        **dict.fromkeys("━╸╺", "="),
         **dict.fromkeys("│┃▉", "|"),
         **dict.fromkeys("●◆◉", "*"),
         **dict.fromkeys("█▊▋▌▐▓", "#"),

@@ -10,6 +10,7 @@ from pgs_tui.widgets.lines import Line, Role, first_fitting, fit, joined, line, 
 SMALLEST_FRAME = 3
 """Rows below which a panel is a single line without a frame."""
 NARROWEST_FRAME = 12
+FRAME: Role = "frame"
 
 
 class Panel(Drawn, can_focus=True):
@@ -39,7 +40,7 @@ class Panel(Drawn, can_focus=True):
         return first_fitting([joined([*head, form], "  ") for form in (*self.summary(), ())], width)
 
     def watch_has_focus(self, focused: bool) -> None:
-        """The frame shows the focus."""
+        """The upper edge of the frame shows the focus."""
         super().watch_has_focus(focused)
         self.redraw()
 
@@ -48,18 +49,25 @@ class Panel(Drawn, can_focus=True):
         if not self.framed or height < SMALLEST_FRAME or width < NARROWEST_FRAME:
             brief = line((" ", "text"), *self.brief(width - 1))
             return [brief, *([] if height < 2 else self.body(width, height - 1))]
-        edge: Role = "focus" if self.has_focus else "frame"
         inner = width - 4
-        side, end = ("│ ", edge), (" │", edge)
+        side, end = ("│ ", FRAME), (" │", FRAME)
         body = [fit(row, inner) for row in self.body(inner, height - 2)[: height - 2]]
         body += [fit((), inner)] * (height - 2 - len(body))
         return [
-            self._edge("╭─", self.title(), self.value(), "─╮", width, edge),
+            self._upper_edge(width),
             *[line(side, *row, end) for row in body],
-            self._edge("╰─", first_fitting(self.summary(), width - 6), (), "─╯", width, edge),
+            self._edge("╰─", first_fitting(self.summary(), width - 6), (), "─╯", width),
         ]
 
-    def _edge(self, left: str, text: Line, value: Line, right: str, width: int, role: Role) -> Line:
+    def _upper_edge(self, width: int) -> Line:
+        """The one line that tells the focus: with the whole frame, moving it would repaint both panels."""
+        if self.has_focus:
+            return self._edge("╭━", self.title(), self.value(), "━╮", width, "focus", "━")
+        return self._edge("╭─", self.title(), self.value(), "─╮", width)
+
+    def _edge(
+        self, left: str, text: Line, value: Line, right: str, width: int, role: Role = FRAME, rule_sign: str = "─"
+    ) -> Line:
         room = width - len(left) - len(right)
         tail = line((" ", "text"), *value, (" ", "text")) if value else ()
         head = line((" ", "text"), *text, (" ", "text")) if text else ()
@@ -68,4 +76,4 @@ class Panel(Drawn, can_focus=True):
         rule = room - line_width(head) - line_width(tail)
         if rule < 0:
             return fit(spread(text, value, width), width)
-        return line((left, role), *head, ("─" * rule, role), *tail, (right, role))
+        return line((left, role), *head, (rule_sign * rule, role), *tail, (right, role))

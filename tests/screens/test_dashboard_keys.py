@@ -238,7 +238,7 @@ async def test_copying_takes_the_pane_in_focus_to_clipboard_and_file(
         assert app.clipboard == copied
         assert "step 1 240/6 000" in copied and "the log says hello" in copied
         await pilot.press("tab", "c")
-        assert app.clipboard.startswith("╭─ loss")
+        assert app.clipboard.startswith("╭━ loss")
         assert "the log says hello" not in app.clipboard
 
 

@@ -183,3 +183,18 @@ async def test_a_key_press_changes_few_cells(tmp_path: Path) -> None:
         ]
         assert len(changed) == 1
         assert len(json.dumps(screen.view.lines[changed[0]])) < 1000
+
+
+async def test_moving_the_focus_changes_few_lines(tmp_path: Path) -> None:
+    async with inspecting(tmp_path) as (screen, pilot):
+        for _ in screen.panes:
+            before = [screen.rows.lines, screen.view.lines, screen.audit.lines]
+            await pilot.press("tab")
+            await pilot.pause()
+            after = [screen.rows.lines, screen.view.lines, screen.audit.lines]
+            changed = [
+                sum(old != new for old, new in zip(was, now, strict=True))
+                for was, now in zip(before, after, strict=True)
+            ]
+            assert max(changed) <= 3, "the upper edge, what the cursor stands on, and the lower edge"
+            assert "━" in str(screen.focused.lines[0])
