@@ -136,6 +136,17 @@ def test_tools_and_calls_that_the_template_leaves_out_are_named(prepare_rows: Pr
     assert "turn 2" in prepared.flag("TOOL_CALL_NOT_RENDERED")
 
 
+CALL_IN_PLACE_OF_TEXT = templates.CHATML.replace("m['content'] is string", "not m['tool_calls']")
+
+
+def test_words_that_the_template_leaves_out_beside_a_call_are_named(prepare_rows: Prepare) -> None:
+    prepared = prepare_rows(rain(content="I look."), template=CALL_IN_PLACE_OF_TEXT)
+    assert "turn 2: the template leaves out the text of this turn (7 characters)" in prepared.flag("TEXT_NOT_RENDERED")
+    assert prepared.trained_text() == f"{CALL}|Yes, 4 mm.<|im_end|>"
+    for content in ("I look.", ""):
+        assert "TEXT_NOT_RENDERED" not in prepare_rows(rain(content=content)).codes
+
+
 def test_calls_and_results_that_do_not_belong_together_are_named(prepare_rows: Prepare) -> None:
     call, result = calling(("get_snow", {})), {"role": "tool", "content": "none"}
     prepared = prepare_rows(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from engine.data.conversation import REASONING, Turn
+from engine.data.conversation import CONTENT, REASONING, Turn
 from engine.data.rendering.stretches import is_content
-from engine.data.rendering.think import THINK_CLOSE, THINK_OPEN
+from engine.data.rendering.think import THINK_CLOSE, THINK_OPEN, think_stop
 from engine.data.template.layout import DataPiece
 
 
@@ -21,6 +21,17 @@ def dropped_reasoning(turn: Turn, printed: Sequence[DataPiece]) -> int:
                 for hole_start, hole_stop, _, _ in _holes(text, _of(field, printed))
             )
     return dropped
+
+
+def lost_text(turn: Turn, printed: Sequence[DataPiece]) -> int:
+    """Characters of texts of which nothing but reasoning is printed."""
+    return sum(
+        len(text) - think_stop(text)
+        for field, text in turn.texts.items()
+        if (field == CONTENT or (is_content(field) and field.endswith(".text")))
+        and text[think_stop(text) :].strip()
+        and not any(piece.index_stop > think_stop(text) for piece in _of(field, printed))
+    )
 
 
 def removed_characters(turn: Turn, printed: Sequence[DataPiece], rendered: str) -> int:

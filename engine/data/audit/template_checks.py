@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from reprlib import Repr
 
-from engine.data.audit.changes import dropped_reasoning, removed_characters
+from engine.data.audit.changes import dropped_reasoning, lost_text, removed_characters
 from engine.data.audit.flags import RowFlag, Severity, turn_flag
 from engine.data.conversation import Conversation
 from engine.data.counted import counted
@@ -101,6 +101,11 @@ def _changed_texts(conversation: Conversation, rendered: Rendered, pieces: list[
         if turn.tool_calls and not any(kind_of(piece.origin.field) is Kind.CALL for piece in printed):
             message = "the template leaves the tool call out"
             yield turn_flag(conversation, "TOOL_CALL_NOT_RENDERED", Severity.WARNING, message, number)
+        if lost := lost_text(turn, printed):
+            message = (
+                f"the template leaves out the text of this turn ({counted(lost, 'character')}) and prints the rest"
+            )
+            yield turn_flag(conversation, "TEXT_NOT_RENDERED", Severity.WARNING, message, number)
         reasoning = dropped_reasoning(turn, printed) if turn.is_answer else 0
         if reasoning:
             message = f"the template drops {counted(reasoning, 'character')} of reasoning"
