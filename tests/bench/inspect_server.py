@@ -43,7 +43,8 @@ def main() -> None:
 def _config(folder: Path, rows: int) -> Path:
     rng = random.Random(0)
     chats = [chat(*["word " * rng.randint(5, 80) for _ in range(2 * rng.randint(1, 3))]) for _ in range(rows)]
-    chats.insert(LONG_ROW, chat("word " * 40_000, "ok"))
+    for row in (LONG_ROW, LONG_ROW + 1):
+        chats.insert(row, chat("word " * 40_000, "ok"))
     write_rows(folder / "chats.jsonl", *chats)
     path = folder / "bench.yaml"
     model = ROOT / "configs/quickstart/model"
@@ -57,10 +58,17 @@ def _timed(server: Server, method: str, **params: Any) -> float:
     return round(1000 * (time.perf_counter() - started), 1)
 
 
+def _timed_later(server: Server, method: str, **params: Any) -> float:
+    """After the second that a person looks at what is there already."""
+    time.sleep(1.0)
+    return _timed(server, method, **params)
+
+
 def _long_row(server: Server) -> dict[str, float]:
     return {
         "long_sample": _timed(server, "sample", row=LONG_ROW),
         "long_tokens": _timed(server, "tokens", row=LONG_ROW, count=2000),
+        "long_neighbour": _timed_later(server, "tokens", row=LONG_ROW + 1, count=2000),
         "long_tokens_again": _timed(server, "tokens", row=LONG_ROW, at=199_000, count=2000),
     }
 

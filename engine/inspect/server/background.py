@@ -1,4 +1,4 @@
-"""The audit of all rows and the search for a text, a little at a time between two requests."""
+"""What is done between two requests, a little at a time: rows that may be asked about next, searches, the audit."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import sys
 import threading
 import time
 import traceback
-from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 
@@ -27,7 +27,8 @@ _REST = 20
 
 
 class Background:
-    """Works in a thread of its own while nobody asks anything: first on the newest search, then on the audit."""
+    """Works in a thread of its own while nobody asks anything: on what will be asked for next, on the newest search,
+    then on the audit."""
 
     def __init__(self, inspection: Inspection) -> None:
         self.summaries = Summaries(len(inspection.rows), inspection.limit)
@@ -40,6 +41,7 @@ class Background:
         self._told: tuple[Report | None, int, float, float] = (None, 0, 0.0, 0.0)
         self._searches: OrderedDict[str, TextSearch] = OrderedDict()
         self._newest_search: TextSearch | None = None
+        self._foreseen: deque[Callable[[], object]] = deque()
         self._may_work = threading.Event()
         self._has_work = threading.Event()
         self._is_stopping = False
@@ -93,6 +95,11 @@ class Background:
         self._has_work.set()
         return search
 
+    def foresee(self, works: Iterable[Callable[[], object]]) -> None:
+        """Do these next, in this order, in place of what was foreseen before; what fails is told to who asks for it."""
+        self._foreseen = deque(works)
+        self._has_work.set()
+
     def _work(self) -> None:
         while True:
             self._has_work.wait()
@@ -100,8 +107,10 @@ class Background:
             if self._is_stopping:
                 return
             self._has_work.clear()
-            search = self._newest_search
-            if search is not None and not search.is_finished:
+            search, foreseen = self._newest_search, self._foreseen
+            if foreseen:
+                _error_of(foreseen.popleft(), "looking ahead")
+            elif search is not None and not search.is_finished:
                 search.error = _error_of(partial(self._go_on_searching, search), "the search")
             elif not self.is_finished:
                 self.error = _error_of(self._go_on_auditing, "the audit")
@@ -126,7 +135,7 @@ class Background:
             self._is_filled = True
 
 
-def _error_of(work: Callable[[], None], name: str) -> str | None:
+def _error_of(work: Callable[[], object], name: str) -> str | None:
     """Why a piece of work cannot be done, for the screen; the traceback of a fault of ours goes to stderr."""
     try:
         work()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import OrderedDict
 
 from engine.data.conversation import Conversation, Document, Example
@@ -28,6 +29,7 @@ class OpenRow:
         self._examined: Examined | None = None
         self._tokens: RowTokens | None = None
         self._lit: list[Stretch] | None = None
+        self._tokenizing = threading.Lock()
 
     @property
     def kind(self) -> str:
@@ -41,10 +43,11 @@ class OpenRow:
         return self._draft
 
     def examined(self) -> Examined:
-        """What training makes of the row."""
-        if self._examined is None:
-            (self._examined,) = self._inspection.examiner.examine([self._raw])
-        return self._examined
+        """What training makes of the row. From any thread; while one works it out, the others wait for it."""
+        with self._tokenizing:
+            if self._examined is None:
+                (self._examined,) = self._inspection.examiner.examine([self._raw])
+            return self._examined
 
     def tokens(self) -> RowTokens | None:
         """The row's tokens; None for a row that cannot be used."""
@@ -76,19 +79,26 @@ class OpenRow:
 
 
 class Desk:
-    """Keeps the last rows open."""
+    """Keeps the last rows open. May be used from any thread."""
 
     def __init__(self, inspection: Inspection) -> None:
         self._inspection = inspection
         self._open: OrderedDict[int, OpenRow] = OrderedDict()
+        self._lock = threading.Lock()
 
     def at(self, row: int) -> OpenRow:
         """The row of that number, kept for the next questions. Raises DataError for a number that no row has."""
-        opened = self._open.pop(row, None) or self.glance(row)
-        self._open[row] = opened
-        while len(self._open) > _ROWS_KEPT:
-            self._open.popitem(last=False)
-        return opened
+        with self._lock:
+            opened = self._open.pop(row, None) or OpenRow(row, self._inspection)
+            self._open[row] = opened
+            while len(self._open) > _ROWS_KEPT:
+                self._open.popitem(last=False)
+            return opened
+
+    def prepare(self, row: int) -> None:
+        """Tokenize a row that will probably be asked about next; nothing happens where there is no such row."""
+        if 0 <= row < len(self._inspection.rows):
+            self.at(row).lit()
 
     def glance(self, row: int) -> OpenRow:
         """The same for a row that is only listed."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from itertools import pairwise
 from typing import Any
 
 from engine.data.audit.chat_checks import conversation_flags
@@ -37,6 +39,8 @@ class Methods:
         self._inspection = inspection
         self._background = background
         self._desk = Desk(inspection)
+        self._neighbours: dict[int, tuple[int, ...]] = {}
+        """Of rows that were listed: those below and above."""
         self._table: dict[str, tuple[Callable[[Params], Answer], tuple[str, ...]]] = {
             "opening": (self.opening, ()),
             "hello": (self.hello, ()),
@@ -116,11 +120,13 @@ class Methods:
     def rows(self, params: Params) -> Answer:
         start, count = params.count("start", 0), params.count("count", _USUAL_ROWS, _MOST_ROWS)
         matches = find_matches(RowFilter.of(params), self._background, len(self._inspection.rows))
+        window = matches.window(start, count)
+        self._neighbours = _neighbours(window)
         return {
             "total": matches.total,
             "matched": len(matches),
             "scanned": matches.scanned,
-            "rows": [self._listed(self._desk.glance(row)) for row in matches.window(start, count)],
+            "rows": [self._listed(self._desk.glance(row)) for row in window],
         }
 
     def _listed(self, row: OpenRow) -> Answer:
@@ -149,6 +155,7 @@ class Methods:
 
     def sample(self, params: Params) -> Answer:
         row = self._desk.at(params.count("row"))
+        self._foresee(row.row)
         draft = row.draft()
         place = {"row": row.row, "file": row.file, "line": row.line, "kind": row.kind}
         if isinstance(draft, BadRow):
@@ -159,6 +166,11 @@ class Methods:
             "segments": [segment_as_json(segment, draft.example) for segment in draft.segments],
             "flags": flags_as_json(_early_flags(draft)),
         }
+
+    def _foresee(self, row: int) -> None:
+        """The tokens of a row that is looked at are asked for next, then probably the row below or above it."""
+        below_and_above = self._neighbours.get(row, (row + 1, row - 1))
+        self._background.foresee(partial(self._desk.prepare, one) for one in (row, *below_and_above))
 
     def tokens(self, params: Params) -> Answer:
         row = self._desk.at(params.count("row"))
@@ -198,6 +210,14 @@ class Methods:
         if self._run is None:
             raise RequestError("steps are recorded in a run; start the server with --run RUN")
         return read_spike(self._run, params.count("step"))
+
+
+def _neighbours(rows: Sequence[int]) -> dict[int, tuple[int, ...]]:
+    """Each row's neighbours in the list, the one below first."""
+    found: dict[int, tuple[int, ...]] = {}
+    for row, neighbour in (*pairwise(rows), *pairwise(reversed(rows))):
+        found[row] = (*found.get(row, ()), neighbour)
+    return found
 
 
 def _early_flags(draft: Draft) -> Any:
