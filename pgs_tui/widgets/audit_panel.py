@@ -63,9 +63,10 @@ class AuditPanel(Panel):
     def summary(self) -> Sequence[Line]:
         if self.has_focus and self.selected is not None:
             return [line(("↑↓ choose · Enter shows these rows", "dim"))]
-        if self.state is None or self.state.fill is None:
-            return ()
-        return [line((f"packs are {percent(self.state.fill)} full", "dim"))]
+        state = self.state
+        packs = line((f"packs are {percent(state.fill)} full", "dim")) if state and state.fill is not None else ()
+        roles = line(("a role's tokens include its headers, which are never trained", "dim"))
+        return [joined([roles, packs]), packs] if state and state.roles else [packs]
 
     def brief(self, width: int) -> Line:
         return joined([self.title(), self.value(), self._counts()], "  ")

@@ -31,7 +31,7 @@ def body(state: AuditState, width: int = 120, height: int = 5) -> list[str]:
 
 def test_findings_roles_and_lengths_stand_side_by_side() -> None:
     rows = body(STATE)
-    assert rows[0].startswith("▲ 2 TRUNCATED  rows.jsonl, line 3: cut") and "trained" in rows[0]
+    assert rows[0].startswith("  ▲ 2 TRUNCATED  rows.jsonl, line 3: cut") and "trained" in rows[0]
     assert "user" in rows[1] and "0 %" in rows[1]
     assert "assistant" in rows[2] and "90 %" in rows[2]
     assert "≤  64" in rows[1] and rows[1].rstrip().endswith("15"), "the shortest ones together"
