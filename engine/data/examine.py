@@ -4,7 +4,7 @@ inspector share, so that they show the very same tokens."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -119,7 +119,7 @@ class Examiner:
         known = self._known_flags.get(plan)
         if known is None:
             known = self._known_flags[plan] = tuple(flags_of(rendered, self.renderer.facts))
-        return [replace(flag, row=example.row, file=example.file, line=example.line) for flag in known]
+        return [flag.elsewhere(example.row, example.file, example.line) for flag in known]
 
 
 def _length_flags(example: Example, has_loss: LossMask, limit: int, is_trained: bool) -> Iterator[RowFlag]:

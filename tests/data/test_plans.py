@@ -9,7 +9,7 @@ import pytest
 
 from engine.data.conversation import Conversation, Turn
 from engine.data.examine import Examined, Examiner
-from engine.data.rendering.plans import Plan
+from engine.data.rendering.plan import Plan
 from engine.data.sources.rows import RawRow
 from engine.data.template.traced import runs_of
 from tests.data import templates

@@ -10,6 +10,8 @@ from tokenizers import AddedToken, Tokenizer, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
 from engine.data import DataError
+from engine.data.conversation import Document
+from engine.data.rendering.draft import OwnDraft
 from engine.data.rendering.starts import TokenStarts
 from engine.data.rendering.tokens import TextEncoder
 from engine.data.template.traced import Origin, TracedStr, concat
@@ -30,7 +32,7 @@ def text(*pieces: str) -> TracedStr:
 
 
 def encode(tokenizer: Any, traced: TracedStr) -> tuple[list[int], list[int]]:
-    (encoded,) = TextEncoder(tokenizer).encode([traced])
+    (encoded,) = TextEncoder(tokenizer).encode([OwnDraft(Document(0, "any.txt", 1, ()), traced, [])])
     assert not isinstance(encoded, ValueError)
     return encoded.ids, encoded.starts
 

@@ -41,6 +41,10 @@ class RowFlag:
         turn = f", turn {self.turn}" if self.turn is not None else ""
         return f"{self.file}, line {self.line}{turn}"
 
+    def elsewhere(self, row: int, file: str, line: int) -> RowFlag:
+        """The same finding in another row."""
+        return RowFlag(self.code, self.severity, row, file, line, self.message, self.turn, self.count)
+
 
 def turn_flag(
     conversation: Conversation, code: str, severity: Severity, message: str, turn: int | None = None, count: int = 1

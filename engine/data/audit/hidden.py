@@ -21,6 +21,7 @@ _HIDDEN = re.compile(
     "]"
     f"|(?<![^\x00-\x7f])[{_JOINERS}]|[{_JOINERS}](?![^\x00-\x7f])"
 )
+_HIDDEN_BYTES = bytes(byte for byte in range(128) if _HIDDEN.match(chr(byte)))
 
 
 def hidden_characters(texts: Iterable[str]) -> Counter[str]:
@@ -32,7 +33,7 @@ def may_hide(text: str) -> bool:
     """Whether there may be a hidden character in a text; False is certain, and quickly found."""
     if not text.isascii():
         return _HIDDEN.search(text) is not None
-    return not text.replace("\n", " ").replace("\t", " ").replace("\r", " ").isprintable()
+    return len(text.encode().translate(None, _HIDDEN_BYTES)) < len(text)
 
 
 def told(found: Counter[str]) -> str:

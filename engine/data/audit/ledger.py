@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -49,7 +49,7 @@ class Ledger:
     tally: FlagTally = field(default_factory=FlagTally)
     unanswered: Counter[str] = field(default_factory=Counter)
     kinds: Counter[str] = field(default_factory=Counter)
-    kinds_of_files: dict[str, Counter[str]] = field(default_factory=dict)
+    kinds_of_files: defaultdict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     lengths: Counter[int] = field(default_factory=Counter)
     left_out: Counter[str] = field(default_factory=Counter)
     shares: TrainedShares = field(default_factory=TrainedShares)
@@ -108,14 +108,13 @@ class Ledger:
     def _enter_kind(self, examined: Examined) -> None:
         if examined.example is not None:
             self.kinds[examined.example.kind] += 1
-            self.kinds_of_files.setdefault(examined.file, Counter())[examined.example.kind] += 1
+            self.kinds_of_files[examined.file][examined.example.kind] += 1
 
     def _enter_flags(self, examined: Examined) -> None:
         for flag in examined.flags:
             self.tally.add(flag)
-        codes = {flag.code for flag in examined.flags}
-        self.without_end += "END_TOKEN_CUT" in codes
-        self.unanswered[examined.file] += "ENDS_WITHOUT_ANSWER" in codes
+            self.without_end += flag.code == "END_TOKEN_CUT"
+            self.unanswered[examined.file] += flag.code == "ENDS_WITHOUT_ANSWER"
         if not examined.kept:
             self.left_out["OVER_LIMIT" if examined.has_loss.any() else "NO_ANSWER"] += 1
 

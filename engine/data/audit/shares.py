@@ -42,24 +42,33 @@ class TrainedShares:
     masks: dict[Mask, MaskShare] = field(default_factory=lambda: {mask: MaskShare() for mask in Mask})
     _tokens: Counter[str] = field(default_factory=Counter)
     _loss_tokens: Counter[str] = field(default_factory=Counter)
+    _roles_of_plans: dict[object, list[str]] = field(default_factory=dict)
 
     def add(self, rendered: Rendered, kept: int) -> None:
         """Count the first `kept` tokens of a row, of which the very first never has loss."""
-        example, start, loss_tokens = rendered.example, 0, 0
-        for segment, stop in zip(rendered.segments, rendered.token_stops, strict=True):
+        start = loss_tokens = 0
+        for role, loss, stop in zip(self._roles(rendered), rendered.draft.losses, rendered.token_stops, strict=True):
             stop = min(stop, kept)
             if stop > start:
-                role = role_of(example, segment.turn)
                 self._tokens[role] += stop - start
-                if segment.loss:
+                if loss:
                     trained = stop - max(start, 1)
                     self._loss_tokens[role] += trained
                     loss_tokens += trained
                 start = stop
-        share = self.masks[_mask_of(example)]
+        share = self.masks[_mask_of(rendered.example)]
         share.rows += 1
         share.possible += kept - 1
         share.loss_tokens += loss_tokens
+
+    def _roles(self, rendered: Rendered) -> list[str]:
+        """Whose each segment is; the same for all rows of one plan."""
+        known = self._roles_of_plans.get(rendered.plan) if rendered.plan is not None else None
+        if known is None:
+            known = [role_of(rendered.example, segment.turn) for segment in rendered.segments]
+            if rendered.plan is not None:
+                self._roles_of_plans[rendered.plan] = known
+        return known
 
     @property
     def tokens(self) -> int:

@@ -44,12 +44,17 @@ def parse_row(raw: RawRow, messages_field: str = "messages") -> Example:
         BadRowError: its format is not known, or it breaks the rules of its format.
     """
     raw = without_padding(raw)
-    known = formats(messages_field)
-    found = [(one, key) for one in known if (key := one.trained_key(raw.value)) is not None]
-    if not found:
-        _refuse_unknown(raw, known)
-    chosen = next((one for one, key in found if not is_blank(raw.value[key])), found[0][0])
-    return chosen.parse(raw)
+    first: Format | None = None
+    for one in formats(messages_field):
+        key = one.trained_key(raw.value)
+        if key is None:
+            continue
+        if not is_blank(raw.value[key]):
+            return one.parse(raw)
+        first = first or one
+    if first is None:
+        _refuse_unknown(raw, formats(messages_field))
+    return first.parse(raw)
 
 
 def _refuse_unknown(raw: RawRow, known: tuple[Format, ...]) -> Never:

@@ -7,11 +7,12 @@ from itertools import count
 
 from engine.data.conversation import Conversation
 from engine.data.errors import BadRow, DataError
-from engine.data.rendering.draft import Draft
+from engine.data.rendering.draft import Draft, OwnDraft
+from engine.data.rendering.encoded import EncodedText
 from engine.data.rendering.masking import MaskRules, mask_segments
 from engine.data.rendering.plans import PlanBook
 from engine.data.rendering.rendered import Rendered
-from engine.data.rendering.tokens import EncodedText, SpecialTextError, TextEncoder
+from engine.data.rendering.tokens import SpecialTextError, TextEncoder
 from engine.data.template.chat_template import ChatTemplate, TemplateRefusedError, UntracedTextError
 
 _CHECK_EVERY = 500  # chats drawn up by a plan: one of them goes the long way, too, and the two are compared
@@ -54,12 +55,12 @@ class ChatRenderer:
             return conversation.bad_row("TEMPLATE_REFUSED", self._told(conversation, refusal))
         except UntracedTextError as error:
             return conversation.bad_row("TEMPLATE_NOT_FOLLOWED", str(error))
-        return Draft(conversation, text, mask_segments(text, conversation.turns, self._rules))
+        return OwnDraft(conversation, text, mask_segments(text, conversation.turns, self._rules))
 
     def render(self, conversations: Sequence[Conversation]) -> list[Rendered | BadRow]:
         """One result a conversation, in order; a bad row where the template or the tokenizer refuses it."""
         drafts = [self.draft(conversation) for conversation in conversations]
-        encoded = iter(self._encoder.encode([draft.text for draft in drafts if isinstance(draft, Draft)]))
+        encoded = iter(self._encoder.encode([draft for draft in drafts if isinstance(draft, Draft)]))
         return [draft if isinstance(draft, BadRow) else _with_tokens(draft, next(encoded)) for draft in drafts]
 
     def _told(self, conversation: Conversation, refusal: TemplateRefusedError) -> str:
@@ -72,4 +73,4 @@ class ChatRenderer:
 def _with_tokens(draft: Draft, encoded: EncodedText | SpecialTextError) -> Rendered | BadRow:
     if isinstance(encoded, SpecialTextError):
         return draft.example.bad_row("SPECIAL_TEXT", str(encoded))
-    return Rendered.of(draft.example, draft.text, draft.segments, encoded, draft.plan)
+    return Rendered.of(draft, encoded)

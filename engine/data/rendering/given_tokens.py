@@ -10,6 +10,7 @@ import numpy as np
 
 from engine.data.conversation import TokenRow
 from engine.data.errors import BadRow
+from engine.data.rendering.draft import OwnDraft
 from engine.data.rendering.reasons import Segment, Why
 from engine.data.rendering.rendered import Rendered
 from engine.data.rendering.token_bytes import TokenBytes
@@ -35,7 +36,8 @@ class GivenTokenRenderer:
             self._bytes[token_id] = self._look_up(token_id)
         text, starts = decoded([self._bytes[token_id] for token_id in row.input_ids])
         segments, stops = _segments(row, [*starts, len(text)])
-        return Rendered(row, TracedStr.from_template(text), segments, list(row.input_ids), starts, stops)
+        draft = OwnDraft(row, TracedStr.from_template(text), segments)
+        return Rendered(draft, list(row.input_ids), starts, stops)
 
 
 def decoded(tokens: Sequence[bytes]) -> tuple[str, list[int]]:

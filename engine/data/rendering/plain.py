@@ -6,16 +6,18 @@ the text or completion has, and so does the end token behind it. A document that
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from engine.data.conversation import Document
 from engine.data.errors import BadRow
-from engine.data.rendering.draft import Draft
+from engine.data.rendering.draft import OwnDraft
+from engine.data.rendering.encoded import EncodedText
 from engine.data.rendering.reasons import Segment, Why
 from engine.data.rendering.rendered import Rendered
-from engine.data.rendering.tokens import EncodedText, SpecialTextError, TextEncoder
+from engine.data.rendering.tokens import SpecialTextError, TextEncoder
 from engine.data.template.traced import Origin, Run, TracedStr
 
 
@@ -55,7 +57,7 @@ class PlainRenderer:
         self._frame = frame
         self._encoder = encoder
 
-    def draft(self, document: Document) -> Draft:
+    def draft(self, document: Document) -> OwnDraft:
         """The text and its mask, without tokens."""
         pieces = [self._frame.start_text, *(part.text for part in document.parts), self._frame.end_text]
         runs = [
@@ -64,12 +66,15 @@ class PlainRenderer:
             Run(len(self._frame.end_text), None, 0),
         ]
         text = TracedStr.build("".join(pieces), [run for run in runs if run.length])
-        return Draft(document, text, [segment for segment in self._segments(document) if segment.start < segment.stop])
+        return OwnDraft(
+            document, text, [segment for segment in self._segments(document) if segment.start < segment.stop]
+        )
 
     def render(self, documents: Sequence[Document]) -> list[Rendered | BadRow]:
         """One result a document, in order; a bad row where the tokenizer cannot keep its text apart from its own."""
         texts = [
-            TracedStr.build("".join(part.text for part in document.parts), _runs(document)) for document in documents
+            OwnDraft(document, TracedStr.build("".join(part.text for part in document.parts), _runs(document)), [])
+            for document in documents
         ]
         return [
             self._rendered(document, encoded)
@@ -82,12 +87,10 @@ class PlainRenderer:
         frame, draft = self._frame, self.draft(document)
         begin, end = len(frame.start_text), len(draft.text) - len(frame.end_text)
         starts = [sum(map(len, frame.start_texts[:number])) for number in range(len(frame.start_ids))]
-        framed = EncodedText(
-            [*frame.start_ids, *encoded.ids, *frame.end_ids],
-            [*starts, *(begin + start for start in encoded.starts), *([end] if frame.end_ids else [])],
-            encoded.special_texts,
-        )
-        return Rendered.of(document, draft.text, draft.segments, framed)
+        starts += [*(begin + start for start in encoded.starts), *([end] if frame.end_ids else [])]
+        ids = [*frame.start_ids, *encoded.ids, *frame.end_ids]
+        stops = [bisect_left(starts, border) for border in draft.borders]
+        return Rendered.of(draft, EncodedText(ids, starts, stops, encoded.special_texts))
 
     def _segments(self, document: Document) -> Iterator[Segment]:
         position = len(self._frame.start_text)

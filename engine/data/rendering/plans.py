@@ -1,88 +1,36 @@
 """What rendering and masking one chat teach about the next one of the same shape.
 
-A plan holds the template's own text between the strings of the data, and the mask over both. It is kept only where
-that is all there is to know: the template was watched while it rendered (`engine.data.template.watched`), every string
-of the chat is printed whole and once, and the mask looks at nothing but the template's text, the roles and whether a
-turn is trained. A chat follows a plan if it has the same roles, keys and trained turns, and gives the same answers to
-the questions that the template asked; then its text and its mask are what the long way would give.
+A plan is kept only where it is all there is to know: the template was watched while it rendered
+(`engine.data.template.watched`), every string of the chat is printed whole and once, and the mask looks at nothing but
+the template's text, the roles and whether a turn is trained. A chat follows a plan if it has the same roles, keys and
+trained turns, and gives the same answers to the questions that the template asked; then its text and its mask are what
+the long way would give.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from itertools import accumulate
-from typing import Any, NamedTuple
+from typing import Any
 
 from engine.data.blank import says_nothing
 from engine.data.conversation import Conversation
 from engine.data.rendering.draft import Draft
 from engine.data.rendering.masking import MaskRules
-from engine.data.rendering.reasons import Segment, Why
+from engine.data.rendering.plan import Border, Plan
+from engine.data.rendering.reasons import Why
 from engine.data.rendering.think import THINK_CLOSE
 from engine.data.template.chat_template import TemplateRefusedError
 from engine.data.template.header import beginnings
 from engine.data.template.layout import data_pieces, template_gaps
-from engine.data.template.traced import Origin, Run, TracedStr, runs_of
-from engine.data.template.watched import Guard, UnwatchableError, Watch
+from engine.data.template.traced import Origin, Run, runs_of
+from engine.data.template.watched import UnwatchableError, Watch
 
 _MOST_PLANS = 4  # of one shape; each more is one more way through the template
 _MOST_SHAPES = 5000
 _MOST_FAILURES = 3  # of one shape, before it goes the long way for good
 
 Shape = tuple[Any, ...]
-
-
-class _Border(NamedTuple):
-    """The end of a segment: behind so many strings of the data and so many characters of the template."""
-
-    strings: int
-    characters: int
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Plan:
-    """How chats of one shape become text and mask.
-
-    `parts` and `runs` are those of the whole text, with places to fill for the strings of the data: each second part,
-    and the runs at `run_places`. `pieces` are these strings in order. `masks` holds turn, reason and loss by segment.
-    """
-
-    guards: tuple[Guard, ...]
-    pieces: tuple[Origin, ...]
-    parts: tuple[str, ...]
-    runs: tuple[Run | None, ...]
-    run_places: tuple[int, ...]
-    borders: tuple[_Border, ...]
-    masks: tuple[tuple[int | None, ...], tuple[Why, ...], tuple[bool, ...]]
-    after_half_prompts: tuple[Origin, ...]
-
-    def draft(self, conversation: Conversation, supplied: tuple[str, ...]) -> Draft | None:
-        """The chat as text with its mask; None where it does not give the answers of the plan.
-
-        That is also where an answer in front of which the template printed a part of the generation prompt begins with
-        one of `supplied`.
-        """
-        turns = conversation.turns
-        for origin in self.after_half_prompts:
-            if turns[origin.turn].message[origin.field].startswith(supplied):  # type: ignore[index]
-                return None
-        for guard in self.guards:
-            if not guard.holds(turns[guard.turn].message[guard.field]):
-                return None
-        texts: list[str] = [turns[origin.turn].message[origin.field] for origin in self.pieces]  # type: ignore[index]
-        lengths = list(map(len, texts))
-        before = [0, *accumulate(lengths)]
-        stops = [before[strings] + characters for strings, characters in self.borders]
-        segments = list(map(Segment._make, zip([0, *stops], stops, *self.masks, strict=False)))
-        return Draft(conversation, self._text(texts, lengths), segments, self)
-
-    def _text(self, texts: list[str], lengths: list[int]) -> TracedStr:
-        parts, runs = list(self.parts), list(self.runs)
-        parts[1::2] = texts
-        for place, length, origin in zip(self.run_places, lengths, self.pieces, strict=True):
-            runs[place] = Run(length, origin, 0)
-        return TracedStr.build("".join(parts), runs)  # type: ignore[arg-type]
 
 
 @dataclass(slots=True)
@@ -227,11 +175,11 @@ def _is_each_string_once_and_whole(draft: Draft, origins: tuple[Origin, ...]) ->
     return is_once and printed == sum(map(len, strings.values()))
 
 
-def _border(stop: int, gaps: list[tuple[int, int]]) -> _Border | None:
+def _border(stop: int, gaps: list[tuple[int, int]]) -> Border | None:
     """The place of a segment's end in or beside a gap; None inside of a string of the data."""
     characters = 0
     for number, (gap_start, gap_stop) in enumerate(gaps):
         if gap_start <= stop <= gap_stop:
-            return _Border(number, characters + stop - gap_start)
+            return Border(number, characters + stop - gap_start)
         characters += gap_stop - gap_start
     return None

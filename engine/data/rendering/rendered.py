@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.data.conversation import Example
+from engine.data.rendering.draft import Draft
+from engine.data.rendering.encoded import EncodedText
 from engine.data.rendering.reasons import Segment
-from engine.data.rendering.starts import tokens_before
-from engine.data.rendering.tokens import EncodedText
 from engine.data.template.traced import TracedStr
 from engine.labels import IGNORED_LABEL
 
@@ -26,30 +26,34 @@ class Rendered:
     what the data wrote that looks like a special token and was kept as plain text.
     """
 
-    example: Example
-    text: TracedStr
-    segments: list[Segment]
+    draft: Draft
     input_ids: list[int]
     starts: Sequence[int]
     token_stops: list[int]
     special_texts: tuple[str, ...] = ()
-    plan: object | None = None  # as in `Draft`
     array: NDArray[np.int32] | None = None
 
     @classmethod
-    def of(
-        cls,
-        example: Example,
-        text: TracedStr,
-        segments: list[Segment],
-        encoded: EncodedText,
-        plan: object | None = None,
-    ) -> Rendered:
-        """Assign the tokens to the segments."""
-        stops = [tokens_before(encoded.starts, segment.stop) for segment in segments]
-        return cls(
-            example, text, segments, encoded.ids, encoded.starts, stops, encoded.special_texts, plan, encoded.array
-        )
+    def of(cls, draft: Draft, encoded: EncodedText) -> Rendered:
+        """The draft with the tokens of its text."""
+        return cls(draft, encoded.ids, encoded.starts, encoded.stops, encoded.special_texts, encoded.array)
+
+    @property
+    def example(self) -> Example:
+        return self.draft.example
+
+    @property
+    def text(self) -> TracedStr:
+        return self.draft.text
+
+    @property
+    def segments(self) -> list[Segment]:
+        return self.draft.segments
+
+    @property
+    def plan(self) -> object | None:
+        """As in `Draft`."""
+        return self.draft.plan
 
     @property
     def ids(self) -> NDArray[np.int32]:
@@ -61,8 +65,8 @@ class Rendered:
         """[S] bool: which tokens have loss; never the first one."""
         has_loss = np.zeros(len(self.input_ids), dtype=np.bool_)
         start = 0
-        for segment, stop in zip(self.segments, self.token_stops, strict=True):
-            if segment.loss:
+        for loss, stop in zip(self.draft.losses, self.token_stops, strict=True):
+            if loss:
                 has_loss[start:stop] = True
             start = stop
         has_loss[:1] = False

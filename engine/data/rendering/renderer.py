@@ -72,7 +72,8 @@ class Renderer:
             return self._chats.draft(example)
         if isinstance(example, Document):
             return self._documents.draft(example)
-        return _draft_of(self._given_tokens.render(example))
+        rendered = self._given_tokens.render(example)
+        return rendered if isinstance(rendered, BadRow) else rendered.draft
 
     @cached_property
     def _chats(self) -> ChatRenderer:
@@ -88,9 +89,3 @@ class Renderer:
     @cached_property
     def _given_tokens(self) -> GivenTokenRenderer:
         return GivenTokenRenderer(self._tokenizer)
-
-
-def _draft_of(rendered: Rendered | BadRow) -> Draft | BadRow:
-    if isinstance(rendered, BadRow):
-        return rendered
-    return Draft(rendered.example, rendered.text, rendered.segments)

@@ -12,10 +12,10 @@ from __future__ import annotations
 import copy
 import json
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from functools import cached_property
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,10 @@ from numpy.typing import NDArray
 from tokenizers import AddedToken, Encoding, Tokenizer
 
 from engine.data.errors import DataError
+from engine.data.rendering.byte_batch import ByteBatch
+from engine.data.rendering.byte_tokens import ByteTokens
+from engine.data.rendering.draft import Draft
+from engine.data.rendering.encoded import EncodedText
 from engine.data.rendering.starts import TokenStarts, place_of
 from engine.data.template.layout import data_pieces, data_spans, template_gaps
 from engine.data.template.traced import TracedStr
@@ -32,19 +36,6 @@ _FIRST_PRIVATE = 0x10_0000  # plane 16, private use throughout
 
 class SpecialTextError(ValueError):
     """Text of the data cannot be kept apart from the tokenizer's special tokens; the message is the reason."""
-
-
-@dataclass(frozen=True, slots=True)
-class EncodedText:
-    """Token ids and where each token's first byte stands in the text.
-
-    `special_texts`: what the data wrote that looks like a control token and was kept as plain text.
-    """
-
-    ids: list[int]
-    starts: Sequence[int]
-    special_texts: tuple[str, ...] = ()
-    array: NDArray[np.int32] | None = None  # the ids once more, where they are at hand in this form
 
 
 class TextEncoder:
@@ -68,24 +59,44 @@ class TextEncoder:
             for token_id, token in added.items()
             if token.special or token.content in turn_tokens
         }
-
+        self._byte_tokens = ByteTokens.of(self._backend)
         self._is_control = np.zeros(2 + max(self._control, default=0), dtype=np.bool_)  # ids above count as the last
         self._is_control[list(self._control)] = True
 
-    def encode(self, texts: Sequence[TracedStr]) -> list[EncodedText | SpecialTextError]:
-        """One result a text, in order."""
-        plain = [str.__getitem__(text, slice(None)) for text in texts]
-        encodings = self._backend.encode_batch(plain, add_special_tokens=False)
-        return [self._checked(text, encoding) for text, encoding in zip(texts, encodings, strict=True)]
+    def encode(self, drafts: Sequence[Draft]) -> list[EncodedText | SpecialTextError]:
+        """One result a draft, in order."""
+        quick = self._byte_tokens
+        found = self._encode_bytes(drafts, quick) if quick is not None else [None] * len(drafts)
+        others = [draft for draft, one in zip(drafts, found, strict=True) if one is None]
+        encoded = iter(self._encode_with_places(others) if others else ())
+        return [next(encoded) if one is None else one for one in found]
 
-    def _checked(self, text: TracedStr, encoding: Encoding) -> EncodedText | SpecialTextError:
+    def _encode_bytes(self, drafts: Sequence[Draft], byte_tokens: ByteTokens) -> list[EncodedText | None]:
+        """The quick way: the tokenizer says what the tokens are, and their bytes where they stand. None where not."""
+        plain = [draft.plain for draft in drafts]
+        is_read = [byte_tokens.reads(text) for text in plain]
+        read = list(compress(plain, is_read))
+        if not read:
+            return [None] * len(drafts)
+        ids = [encoding.ids for encoding in self._backend.encode_batch_fast(read, add_special_tokens=False)]
+        batch = ByteBatch(byte_tokens, list(compress(drafts, is_read)), read, ids)
+        encoded = iter(batch.encoded(self._is_control))
+        return [next(encoded) if is_one else None for is_one in is_read]
+
+    def _encode_with_places(self, drafts: Sequence[Draft]) -> list[EncodedText | SpecialTextError]:
+        """The same for all tokenizers and texts: the tokenizer says where each token stands."""
+        encodings = self._backend.encode_batch([draft.plain for draft in drafts], add_special_tokens=False)
+        return [self._checked(draft, encoding) for draft, encoding in zip(drafts, encodings, strict=True)]
+
+    def _checked(self, draft: Draft, encoding: Encoding) -> EncodedText | SpecialTextError:
         ids = encoding.ids
         array = np.fromiter(ids, dtype=np.int32, count=len(ids))
-        special_texts = self._written_by_data(text, array, encoding)
+        special_texts = self._written_by_data(draft.text, array, encoding)
         if not special_texts:
-            return EncodedText(ids, TokenStarts(encoding), (), array)
+            starts = TokenStarts(encoding)
+            return EncodedText(ids, starts, list(map(starts.tokens_before, draft.borders)), array=array)
         try:
-            return self._encode_apart(text, special_texts)
+            return self._encode_apart(draft, special_texts)
         except SpecialTextError as error:
             return error
 
@@ -109,8 +120,8 @@ class TextEncoder:
         start = text.find(content, *offset)
         return (start, start + len(content)) if start >= 0 else offset
 
-    def _encode_apart(self, text: TracedStr, special_texts: tuple[str, ...]) -> EncodedText:
-        private, positions = self._with_private_characters(text)
+    def _encode_apart(self, draft: Draft, special_texts: tuple[str, ...]) -> EncodedText:
+        private, positions = self._with_private_characters(draft.text)
         encoding = self._twin.encode(private, add_special_tokens=False)
         ids = [self._original_ids.get(token_id, token_id) for token_id in encoding.ids]
         for given, token_id in zip(encoding.ids, ids, strict=True):
@@ -118,7 +129,8 @@ class TextEncoder:
                 raise SpecialTextError(
                     f"the tokenizer makes the special token {self._control[token_id]!r} even of plain text"
                 )
-        return EncodedText(ids, [positions[start] for start, _ in encoding.offsets], special_texts)
+        starts = [positions[start] for start, _ in encoding.offsets]
+        return EncodedText(ids, starts, [bisect_left(starts, border) for border in draft.borders], special_texts)
 
     def _with_private_characters(self, text: TracedStr) -> tuple[str, list[int]]:
         """The text with the template's tokens as one character each, and each character's place in `text`."""
