@@ -37,6 +37,7 @@ _PLAIN_KEYS = {"role", CONTENT}
 _MAY_SAY_NOTHING = ("assistant", "tool")
 _ROLES_OF_CALLS = ("function_call", "tool_call")
 _KEYS_OF_REASONING = (REASONING, "reasoning", "thinking")
+_SWITCHES = ("train", "training", "loss")
 _KEYS_OF_SYSTEM = ("system", "system_prompt")
 
 
@@ -157,9 +158,22 @@ def _short_text(raw: RawRow, number: int, given: Mapping[str, Any], key: str) ->
 
 
 def _weight(raw: RawRow, number: int, given: Mapping[str, Any]) -> int:
-    weight = given.get("weight")
-    if weight is None:
-        return 1
-    if isinstance(weight, bool) or weight not in (0, 1):
+    """1 for loss and 0 for none, as `weight` or one of the switches that other trainers read says."""
+    said = {"weight": _number_weight(raw, number, given.get("weight"))}
+    said |= {key: _switch(raw, number, key, given.get(key)) for key in _SWITCHES}
+    weights = {key: weight for key, weight in said.items() if weight is not None}
+    if len(set(weights.values())) > 1:
+        refuse(raw, "BAD_WEIGHT", f"{' and '.join(weights)} contradict each other; keep one of them", number)
+    return next(iter(weights.values()), 1)
+
+
+def _number_weight(raw: RawRow, number: int, weight: Any) -> int | None:
+    if weight is not None and (isinstance(weight, bool) or weight not in (0, 1)):
         refuse(raw, "BAD_WEIGHT", f"weight must be 0 or 1, found {json.dumps(weight)}", number)
-    return int(weight)
+    return None if weight is None else int(weight)
+
+
+def _switch(raw: RawRow, number: int, key: str, value: Any) -> int | None:
+    if value is not None and value not in (0, 1):
+        refuse(raw, "BAD_WEIGHT", f"{key} must be true or false, found {json.dumps(value)}", number)
+    return None if value is None else int(value)

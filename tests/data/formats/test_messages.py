@@ -116,6 +116,16 @@ def test_a_role_in_capitals_is_told_how_it_is_written() -> None:
     assert bad_row.reason == "found the role 'User'; did you mean 'user'?"
 
 
+@pytest.mark.parametrize("key", ["train", "training", "loss"])
+def test_the_switches_of_other_trainers_are_weights(key: str, prepare_rows: Prepare) -> None:
+    messages = chat("2+2?", "5", "No.", "Sorry, 4")
+    messages[1][key], messages[3][key] = False, True
+    assert prepare_rows(messages).trained_text() == "Sorry, 4<|im_end|>"
+    assert refusal(asked({"role": "assistant", "content": "4", key: "no"})).code == "BAD_WEIGHT"
+    contradicting = refusal(asked({"role": "assistant", "content": "4", key: False, "weight": 1}))
+    assert "weight and" in contradicting.reason
+
+
 def test_a_weight_is_told_as_json_writes_it() -> None:
     assert refusal(asked({"role": "assistant", "content": "4", "weight": True})).reason.endswith("found true")
 
