@@ -42,13 +42,14 @@ def cache_key(options: RowOptions, tokenizer: Any, corpora: Sequence[Corpus]) ->
     `engine.data` and of the libraries, and today's date where the template prints it.
     """
     template = tokenizer.get_chat_template() if getattr(tokenizer, "chat_template", None) else ""
+    splits = getattr(tokenizer, "split_special_tokens", False)
     parts = {
         "files": [[(str(f.path), f.sha256, f.has_bom) for f in corpus.files] for corpus in corpora],
         "spans": [
             [(str(span.spec.path), span.spec.split, span.start, span.stop) for span in corpus.spans]
             for corpus in corpora
         ],
-        "tokenizer": [tokenizer.backend_tokenizer.to_str(), repr(tokenizer.special_tokens_map), template],
+        "tokenizer": [tokenizer.backend_tokenizer.to_str(), repr(tokenizer.special_tokens_map), template, splits],
         "options": {name: repr(getattr(options, name)) for name in _names_of(RowOptions, options)},
         "code": _hash_of_code(),
         "libraries": [version(name) for name in _LIBRARIES],

@@ -60,3 +60,14 @@ def test_a_turn_of_weight_zero_is_not_changed_text(prepare_rows: Prepare) -> Non
     messages = chat("1?", "<think>a</think>1", "2?", "2")
     messages[1]["weight"] = 0
     assert "TEXT_CHANGED" not in prepare_rows(messages[:2] + chat("2?", "2"), template=templates.CHATML).codes
+
+
+def test_a_tokenizer_that_splits_special_tokens_is_named_and_not_followed(prepare_rows: Prepare) -> None:
+    tokenizer = byte_tokenizer()
+    usual = prepare_rows(chat("a", "b"), tokenizer=tokenizer)
+    tokenizer.split_special_tokens = tokenizer.backend_tokenizer.encode_special_tokens = True  # as its config may say
+    split = prepare_rows(chat("a", "b"), tokenizer=tokenizer)
+    assert split.data.train[0].input_ids.tolist() == usual.data.train[0].input_ids.tolist()
+    assert split.trained_text() == "b<|im_end|>"
+    assert "SPECIAL_TOKENS_SPLIT" in split.codes
+    assert "SPECIAL_TOKENS_SPLIT" not in usual.codes

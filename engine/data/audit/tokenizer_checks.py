@@ -18,6 +18,13 @@ def tokenizer_flags(tokenizer: Any, facts: TemplateFacts | None) -> Iterator[Aud
     if bos and not facts.first_text.startswith(bos) and tokenizer("x")["input_ids"][:1] == [tokenizer.bos_token_id]:
         message = f"the tokenizer would add {bos!r} in front, the chat template does not; the template is followed"
         yield AuditFlag("BOS_NOT_IN_TEMPLATE", Severity.INFO, 1, (), message)
+    if getattr(tokenizer, "split_special_tokens", False):
+        message = (
+            "the tokenizer is told to read special tokens in a text as plain text, so at inference it would not know "
+            "the turns of a chat; training takes them as tokens. Set split_special_tokens: false in "
+            "tokenizer_config.json"
+        )
+        yield AuditFlag("SPECIAL_TOKENS_SPLIT", Severity.WARNING, 1, (), message)
     if facts.prints_date:
         message = (
             "the chat template prints today's date, so the tokens differ from day to day; one run keeps the date of "

@@ -183,6 +183,8 @@ class TextEncoder:
 def _bare(backend: Tokenizer) -> Tokenizer:
     """The tokenizer without truncation and padding, and without a post-processor, which adds tokens or trims offsets.
 
+    Special tokens are found in the text, also by a tokenizer that would split them (`split_special_tokens`).
+
     It shares the vocabulary where that gives the same added tokens: to copy a large one takes a tenth of a second.
     """
     bare = Tokenizer(backend.model)
@@ -192,10 +194,10 @@ def _bare(backend: Tokenizer) -> Tokenizer:
         bare.pre_tokenizer = backend.pre_tokenizer
     for _, token in sorted(backend.get_added_tokens_decoder().items()):
         (bare.add_special_tokens if token.special else bare.add_tokens)([token])
-    bare.encode_special_tokens = backend.encode_special_tokens
     if _added(bare) == _added(backend):
         return bare
     bare = copy.deepcopy(backend)
+    bare.encode_special_tokens = False
     bare.post_processor = None
     bare.no_truncation()
     bare.no_padding()
