@@ -16,8 +16,10 @@ _LEVELS = (1.0, 2.5, 5.0, 8.0)
 """Where each level of heat ends, in nats; a guess among 3,000 tokens costs 8."""
 _HOT = 4
 """From this level on a token is marked where there is no colour."""
-_CONTEXT = 400
-"""Characters that are shown around hot tokens, unless all are."""
+_CONTEXT = 200
+"""Characters that are shown around the hottest tokens, unless all are."""
+_MOST_PLACES = 10
+"""Hot tokens of a long row whose surroundings are shown; where a whole row is hot, that is enough to see why."""
 
 
 class Heated(NamedTuple):
@@ -90,15 +92,16 @@ class SpikePrinter:
         return Ink(f"{opening}{shown}{closing}({_number(loss)})" if is_marked else shown, _style(level))
 
     def _surroundings(self, heated: list[Heated]) -> Iterator[Heated]:
-        """What is hot, and the text near to it; the rest as the count of its characters."""
+        """What is hottest, and the text near to it; the rest as the count of its characters."""
         size = sum(len(piece.text) for piece in heated)
-        if size <= 4 * _CONTEXT:
+        if size <= 8 * _CONTEXT:
             yield from heated
             return
+        hottest = sorted((piece.loss for piece in heated if piece.level >= _HOT), reverse=True)[:_MOST_PLACES]
         near = np.zeros(size + 1, dtype=np.int64)
         place = 0
         for piece in heated:
-            if piece.level >= _HOT or place == 0:
+            if place == 0 or (piece.level >= _HOT and piece.loss >= hottest[-1]):
                 near[max(0, place - _CONTEXT)] += 1
                 near[min(size, place + len(piece.text) + _CONTEXT)] -= 1
             place += len(piece.text)

@@ -8,7 +8,7 @@ from pgs_tui.format import percent, plain, whole
 from pgs_tui.inspection.blocks import Title
 from pgs_tui.inspection.reader import Reader
 from pgs_tui.inspection.shapes import Flag
-from pgs_tui.widgets.lines import Line, fit, joined, line, line_width, wrapped
+from pgs_tui.widgets.lines import Line, first_fitting, fit, joined, line, line_width, wrapped
 from pgs_tui.widgets.panel import Panel
 from pgs_tui.widgets.severities import SIGNS
 from pgs_tui.widgets.token_styles import Styler
@@ -17,7 +17,9 @@ GUTTER = 2
 VIEWS = {"turns": "", "raw": "as the model gets it", "trained": "only what is trained"}
 MOST_FLAG_LINES = 3
 SHORT_VALUE = 64
-"""Cells below which the file's name and the counts of tokens are told in short."""
+"""Cells below which the counts of tokens are told in short."""
+EDGES = 8
+"""Cells of the upper edge besides title and value."""
 
 
 class TokenView(Panel):
@@ -43,9 +45,12 @@ class TokenView(Panel):
         if self.reader is None:
             return line(("sample", "title"))
         sample = self.reader.sample
-        parts = 1 if self.size.width < SHORT_VALUE else 2
-        where = line((f"{plain('/'.join(sample.file.rsplit('/', parts)[-parts:]))}:{sample.line}", "dim"))
-        return joined([line((f"row {whole(sample.row)}", "title")), where], "  ")
+        name = line((f"row {whole(sample.row)}", "title"))
+        paths = [plain("/".join(sample.file.rsplit("/", parts)[-parts:])) for parts in (2, 1)]
+        forms = [joined([name, line((f"{path}:{sample.line}", "dim"))], "  ") for path in paths]
+        shortest = joined([name, line((f"line {sample.line}", "dim"))], "  ")
+        room = self.size.width - line_width(self.value()) - EDGES
+        return first_fitting([*forms, shortest, name], room)
 
     def value(self) -> Line:
         tokens = self.reader.tokens if self.reader else None
