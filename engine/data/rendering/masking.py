@@ -145,10 +145,37 @@ class _Masker:
         stop = after.start if after is not None else len(self.text)
         if before is not None and before.is_answer:
             start = self._close(before, start, stop, is_last=after is None)
+        start = self._silent(before, after, start, stop)
         if after is not None and after.is_answer:
             self._lead(start, stop, after, number)
         else:
             self._add(start, stop, after.turn if after is not None else None, Why.TEMPLATE)
+
+    def _silent(self, before: Stretch | None, after: Stretch | None, start: int, stop: int) -> int:
+        """Answers without any text, of which only the template's words are there; returns where the rest begins.
+
+        They are found by their header, as there is nothing of the data to find them by.
+        """
+        first = before.turn + 1 if before is not None and before.turn is not None else 0
+        last = after.turn if after is not None and after.turn is not None else len(self.turns)
+        header = self.facts.generation_prompt
+        if not header:
+            return start
+        if after is not None and after.is_answer:  # the last header is the one of that answer
+            stop = max(self.text.rfind(header, start, stop), start)
+        for turn in range(first, last):
+            at = self.text.find(header, start, stop) if _is_silent(self.turns[turn]) else -1
+            if at < 0:
+                continue
+            answer = at + len(header)
+            end = self.facts.ends.find(self.text, answer, stop)
+            self._add(start, at, None, Why.TEMPLATE)
+            self._add(at, answer, turn, Why.HEADER)
+            start = answer
+            if end is not None:
+                self._add(answer, end.end(), turn, Why.TURN_END)
+                start = end.end()
+        return start
 
     def _close(self, before: Stretch, start: int, stop: int, is_last: bool) -> int:
         """The end of an answer's turn, with what stands in front of it; returns where the rest begins."""
@@ -288,6 +315,10 @@ _WHY = {
     Kind.CALL: Why.ANSWER,
     Kind.OTHER_ROLE: Why.OTHER_ROLE,
 }
+
+
+def _is_silent(turn: Turn) -> bool:
+    return turn.is_answer and turn.is_empty
 
 
 def _solid(text: str) -> str:
