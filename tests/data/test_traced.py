@@ -132,6 +132,7 @@ EXPRESSIONS = [
     "{{ x | reverse }}",
     "{{ (x | tojson) | safe }}",
     "{{ {'k': x, 'n': [1, none, true, 2.5]} | tojson(indent=2, ensure_ascii=True) }}",
+    "{{ {'k': x, 'n': [[], {}, x]} | tojson(indent='\\t') }}",
     "{% set y %}[{{ x }}]{% endset %}{{ y }}",
     "{% macro m(t) %}({{ t }}{{ caller() if caller else '' }}){% endmacro %}"
     "{{ m(x) }}{% call m(x) %}-{{ x }}{% endcall %}",

@@ -16,7 +16,7 @@ _ESCAPED_TO_ASCII = re.compile(r'["\\\x00-\x1f]|[^\x00-\x7e]')
 
 
 def dumps(
-    value: Any, ensure_ascii: bool, indent: int | None, separators: tuple[str, str] | None, sort_keys: bool
+    value: Any, ensure_ascii: bool, indent: int | str | None, separators: tuple[str, str] | None, sort_keys: bool
 ) -> str:
     """The same text as `json.dumps` with these arguments, traced where the value is.
 
@@ -42,7 +42,7 @@ def _holds_traced(value: Any) -> bool:
 @dataclass(frozen=True, slots=True)
 class _Writer:
     ensure_ascii: bool
-    indent: int | None
+    indent: int | str | None
     item_separator: str
     key_separator: str
     sort_keys: bool
@@ -71,7 +71,10 @@ class _Writer:
         yield closing
 
     def _new_line(self, depth: int) -> str:
-        return "" if self.indent is None else "\n" + " " * (self.indent * depth)
+        if self.indent is None:
+            return ""
+        step = self.indent if isinstance(self.indent, str) else " " * self.indent
+        return "\n" + step * depth
 
     def _key(self, key: Any) -> Iterator[str]:
         if isinstance(key, str):
