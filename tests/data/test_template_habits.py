@@ -94,6 +94,12 @@ def test_a_system_turn_merged_into_the_question(prepare_rows: Prepare) -> None:
     assert not {"SYSTEM_PROMPT_ADDED", "TURN_NOT_RENDERED"} & set(prepared.codes)
 
 
+def test_a_filter_that_fails_on_a_text_is_the_rows_fault_and_no_crash(prepare_rows: Prepare) -> None:
+    template = templates.CHATML.replace("{{ m['content'] }}", "{{ m['content'] | truncate(m['content'] | int(9)) }}")
+    prepared = prepare_rows(chat("a", "b"), chat("2", "b"), template=template, on_bad_row="skip")
+    assert [bad.code for bad in prepared.data.report.bad_rows] == ["TEMPLATE_REFUSED"]
+
+
 def test_a_turn_that_the_template_leaves_out(prepare_rows: Prepare) -> None:
     template = "{% set messages = messages | rejectattr('role', 'equalto', 'system') %}" + templates.CHATML
     prepared = prepare_rows(chat("a", "b", system="Be brief."), template=template)

@@ -26,7 +26,8 @@ _TEMPLATE_ERRORS = (
     LookupError,
     ArithmeticError,
     AttributeError,
-    RecursionError,
+    AssertionError,  # jinja's truncate
+    RuntimeError,
 )
 _MARKS = ("\U0010fffc", "\U0010fffd")  # private use, and printed in probes alone
 
