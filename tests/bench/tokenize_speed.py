@@ -15,10 +15,8 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
-import inspect
 import json
 import os
-import random
 import statistics
 import sys
 import tempfile
@@ -35,11 +33,9 @@ from transformers import AutoTokenizer  # noqa: E402
 
 from engine.config.schema import Data  # noqa: E402
 from engine.data import PreparedData, prepare  # noqa: E402
+from tests.bench.chat_sets import write_typical_chats  # noqa: E402
 
 QUICKSTART = ROOT / "configs" / "quickstart"
-TOPICS = ("argparse", "asyncio", "collections", "datetime", "decimal", "email.message", "functools", "http.client")
-TOPICS += ("inspect", "itertools", "json", "logging", "os", "pathlib", "random", "re", "shutil", "socket", "sqlite3")
-TOPICS += ("statistics", "string", "subprocess", "tarfile", "threading", "typing", "unittest.mock", "zipfile")
 
 
 def main() -> None:
@@ -112,35 +108,6 @@ def seconds_of(work: Callable[[], Any]) -> float:
     begin = time.perf_counter()
     work()
     return time.perf_counter() - begin
-
-
-def write_typical_chats(path: Path, rows: int) -> None:
-    """Chats of 2 to 8 turns and some 400 to 1,500 tokens; what they say are documentation texts of Python's library."""
-    texts = [text for topic in TOPICS for text in documentation_of(topic)]
-    draw = random.Random(0)
-    with path.open("w", encoding="utf-8") as file:
-        for _ in range(rows):
-            pairs = draw.randint(1, 4)
-            length = draw.randint(1_600, 6_000) // pairs  # characters, about four a token
-            messages = []
-            for _ in range(pairs):
-                name, text = draw.choice(texts)
-                answer = text
-                while len(answer) < length:
-                    answer += "\n\n" + draw.choice(texts)[1]
-                messages.append({"role": "user", "content": f"What does {name} do? Answer at length, please."})
-                messages.append({"role": "assistant", "content": answer[:length]})
-            file.write(json.dumps({"messages": messages}) + "\n")
-
-
-def documentation_of(module_name: str) -> Iterator[tuple[str, str]]:
-    """Names and documentation texts of a module, its classes and their methods."""
-    module = importlib.import_module(module_name)
-    for name, value in vars(module).items():
-        for inner, member in [(name, value), *(vars(value).items() if isinstance(value, type) else ())]:
-            text = inspect.getdoc(member) if callable(member) else None
-            if isinstance(text, str) and len(text) > 80 and not inner.startswith("_"):
-                yield f"{module_name}.{inner}", text
 
 
 if __name__ == "__main__":

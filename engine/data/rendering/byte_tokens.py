@@ -6,7 +6,6 @@ That is so for byte-level tokenizers, which most are. They need not work out the
 from __future__ import annotations
 
 import json
-from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any, Literal, overload
@@ -90,10 +89,6 @@ class ByteStarts(Sequence[int]):
         return isinstance(other, Sequence) and self._all == list(other)
 
     __hash__ = None  # type: ignore[assignment]  # as a list
-
-    def tokens_before(self, place: int) -> int:
-        """How many tokens begin before a place in the text."""
-        return bisect_left(self._all, place)
 
 
 def byte_places(text: str, places: Sequence[int]) -> Sequence[int]:

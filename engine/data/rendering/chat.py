@@ -7,6 +7,7 @@ from itertools import count
 
 from engine.data.conversation import Conversation
 from engine.data.errors import BadRow, DataError
+from engine.data.rendering.comparisons import Comparisons
 from engine.data.rendering.draft import Draft, OwnDraft
 from engine.data.rendering.encoded import EncodedText
 from engine.data.rendering.masking import MaskRules, mask_segments
@@ -27,33 +28,37 @@ class ChatRenderer:
         self._encoder = encoder
         self._plans = PlanBook(rules)
         self._planned = count(1)
+        self._comparisons = Comparisons()
 
     def draft(self, conversation: Conversation) -> Draft | BadRow:
         """The text and its mask, without tokens; a bad row where the template refuses the conversation."""
         planned = self._plans.draft(conversation)
         if planned is None:
-            draft = self._draft_anew(conversation)
-            if isinstance(draft, Draft):
-                self._plans.learn(draft, lambda watch: self._template.render_watched(conversation.turns, watch))
-            return draft
+            return self._draft_and_learn(conversation)
         if next(self._planned) % _CHECK_EVERY == 0:
             self._check(planned, conversation)
         return planned
 
-    def _check(self, planned: Draft, conversation: Conversation) -> None:
-        draft = self._draft_anew(conversation)
-        if not isinstance(draft, Draft) or (draft.text, draft.segments) != (planned.text, planned.segments):
-            raise DataError(
-                f"{conversation.file}, line {conversation.line}: the chat template does not do the same for chats of "
-                "the same kind, so no mask can be proved."
-            )
+    def _draft_and_learn(self, conversation: Conversation) -> Draft | BadRow:
+        may_learn = self._plans.may_learn(conversation)
+        draft = self._draft_anew(conversation, compares=self._comparisons.is_due(conversation) or may_learn)
+        if may_learn and isinstance(draft, Draft):
+            self._plans.learn(draft, lambda watch: self._template.render_watched(conversation.turns, watch))
+        return draft
 
-    def _draft_anew(self, conversation: Conversation) -> Draft | BadRow:
+    def _check(self, planned: Draft, conversation: Conversation) -> None:
+        draft = self._draft_anew(conversation, compares=True)
+        if not isinstance(draft, Draft) or (draft.text, draft.segments) != (planned.text, planned.segments):
+            raise _unsteady(conversation)
+
+    def _draft_anew(self, conversation: Conversation, compares: bool) -> Draft | BadRow:
         try:
-            text = self._template.render(conversation.turns, conversation.tools)
+            text = self._template.render(conversation.turns, conversation.tools, compares=compares)
         except TemplateRefusedError as refusal:
             return conversation.bad_row("TEMPLATE_REFUSED", self._told(conversation, refusal))
         except UntracedTextError as error:
+            if not self._comparisons.found_different(conversation):
+                raise _unsteady(conversation) from error
             return conversation.bad_row("TEMPLATE_NOT_FOLLOWED", str(error))
         return OwnDraft(conversation, text, mask_segments(text, conversation.turns, self._rules))
 
@@ -68,6 +73,13 @@ class ChatRenderer:
         if self._rules.facts.takes_system or conversation.turns[0].role not in ("system", "developer"):
             return told
         return f"{told}; it takes no system turn, so put that text into the first question"
+
+
+def _unsteady(conversation: Conversation) -> DataError:
+    return DataError(
+        f"{conversation.file}, line {conversation.line}: the chat template does not do the same for chats of "
+        "the same kind, so no mask can be proved."
+    )
 
 
 def _with_tokens(draft: Draft, encoded: EncodedText | SpecialTextError) -> Rendered | BadRow:

@@ -59,26 +59,30 @@ class PlanBook:
                 return draft
         return None
 
+    def may_learn(self, conversation: Conversation) -> bool:
+        """Whether there may be a plan, still unknown, for chats like this one, which none of the known ones fits."""
+        shape = self._shape_of(conversation)
+        if shape is None or len(self._shapes) > _MOST_SHAPES:
+            return False
+        known = self._shapes.get(shape)
+        return known is None or (known.failures < _MOST_FAILURES and len(known.plans) < _MOST_PLANS)
+
     def learn(self, draft: Draft, watched: Callable[[Watch], str]) -> None:
         """Take note of a chat that went the long way; `watched` renders it anew with the strings of a watch."""
         conversation = draft.example
-        if not isinstance(conversation, Conversation):
-            return
-        shape = self._shape_of(conversation)
-        if shape is None or len(self._shapes) > _MOST_SHAPES:
-            return
+        shape = self._shape_of(conversation) if isinstance(conversation, Conversation) else None
+        assert shape is not None, "only asked for a chat that may have a plan"
         known = self._shapes.setdefault(shape, _Known())
-        if known.failures >= _MOST_FAILURES or len(known.plans) >= _MOST_PLANS:
-            return
         plan = _plan_of(draft, watched, self._prompt)
-        if plan is not None and self._gives_back(plan, draft, conversation):
+        if plan is not None and self._gives_back(plan, draft):
             known.plans.append(plan)
         else:
             known.failures += 1
 
-    def _gives_back(self, plan: Plan, draft: Draft, conversation: Conversation) -> bool:
+    def _gives_back(self, plan: Plan, draft: Draft) -> bool:
         """Whether the plan makes of its own chat what the long way made of it."""
-        planned = plan.draft(conversation, self._supplied)
+        assert isinstance(draft.example, Conversation)
+        planned = plan.draft(draft.example, self._supplied)
         return (
             planned is not None
             and (planned.text, planned.segments) == (draft.text, draft.segments)

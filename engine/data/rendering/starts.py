@@ -59,8 +59,3 @@ def place_of(encoding: Encoding, token: int) -> tuple[int, int]:
     place: tuple[int, int] | None = encoding.token_to_chars(token)
     assert place is not None, "every token of a text that was encoded alone has its place there"
     return place
-
-
-def tokens_before(starts: Sequence[int], place: int) -> int:
-    """How many tokens begin before a place in the text; `starts` ascend."""
-    return starts.tokens_before(place) if isinstance(starts, TokenStarts) else bisect_left(starts, place)

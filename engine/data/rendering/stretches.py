@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 
 from engine.data.conversation import CONTENT, REASONING, TOOL_CALLS, Turn
@@ -48,11 +48,17 @@ class Stretch:
 def stretches_of(
     pieces: Sequence[DataPiece], text: str, turns: Sequence[Turn], ends: TurnEnds, tokens: SpecialTokens
 ) -> list[Stretch]:
-    """The pieces in rendered order, cut where reasoning ends, and without echoes of an answer behind its end."""
+    """The pieces in rendered order, cut where reasoning ends, and without echoes of an answer behind its end.
+
+    Pieces of one turn that is no answer, as the many strings of the tools are, count as one with all between them.
+    """
     kept: list[Stretch] = []
     printed: set[tuple[int | None, str, int, int]] = set()
     for stretch in _cut_at_reasoning(pieces, turns):
-        if stretch.is_answer:
+        if not stretch.is_answer:
+            if kept and not kept[-1].is_answer and kept[-1].turn == stretch.turn:
+                stretch = replace(kept.pop(), stop=stretch.stop)
+        else:
             place = (stretch.turn, stretch.field, stretch.index, stretch.index_stop)
             if place in printed and _has_ended(kept[-1], stretch, text, ends, tokens):
                 continue

@@ -81,20 +81,26 @@ class ChatTemplate:
         other.forms = forms
         return other
 
-    def render(self, turns: tuple[Turn, ...], tools: Tools = (), add_generation_prompt: bool = False) -> TracedStr:
+    def render(
+        self,
+        turns: tuple[Turn, ...],
+        tools: Tools = (),
+        add_generation_prompt: bool = False,
+        compares: bool = True,
+    ) -> TracedStr:
         """The text that the model sees for these turns.
 
-        It is the very text of `tokenizer.apply_chat_template(..., tokenize=False)`, which is rendered too and compared,
-        but for the date, which stays that of this object's making.
+        It is the very text of `tokenizer.apply_chat_template(..., tokenize=False)`, but for the date, which stays that
+        of this object's making. With `compares`, that text is rendered, too, and compared.
 
         Raises:
             TemplateRefusedError: the template raises on these turns, for example on the order of roles.
             UntracedTextError: the two renderings differ, so the origins could not be trusted.
         """
         chat = _Chat(turns, tools, add_generation_prompt)
-        plain = _guarded(self._render_plain, chat)
+        plain = _guarded(self._render_plain, chat) if compares else None
         traced = _guarded(self._render_traced, chat)
-        if traced != plain and not self._is_of_another_time(chat, plain):
+        if plain is not None and traced != plain and not self._is_of_another_time(chat, plain):
             raise UntracedTextError(
                 "The chat template does something that cannot be followed from the data to the text (the traced "
                 f"rendering has {len(traced)} characters, the tokenizer's {len(plain)}), so no mask can be proved."
