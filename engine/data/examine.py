@@ -17,9 +17,9 @@ from engine.data.counted import counted
 from engine.data.errors import BadRow, BadRowError
 from engine.data.feeding.samples import LossMask
 from engine.data.formats import parse_row
-from engine.data.rendering.masking import MaskOptions
 from engine.data.rendering.rendered import Rendered
 from engine.data.rendering.renderer import Renderer
+from engine.data.rendering.rules import MaskOptions
 from engine.data.sources.rows import RawRow
 
 

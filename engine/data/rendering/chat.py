@@ -10,9 +10,10 @@ from engine.data.errors import BadRow, DataError
 from engine.data.rendering.comparisons import Comparisons
 from engine.data.rendering.draft import Draft, OwnDraft
 from engine.data.rendering.encoded import EncodedText
-from engine.data.rendering.masking import MaskRules, mask_segments
+from engine.data.rendering.masking import mask_segments
 from engine.data.rendering.plans import PlanBook
 from engine.data.rendering.rendered import Rendered
+from engine.data.rendering.rules import MaskRules
 from engine.data.rendering.tokens import SpecialTextError, TextEncoder
 from engine.data.template.chat_template import ChatTemplate, TemplateRefusedError, UntracedTextError
 
