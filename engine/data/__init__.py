@@ -4,7 +4,8 @@
 """
 
 from engine.data.audit.flags import AuditFlag, Severity
-from engine.data.audit.report import Place, Report
+from engine.data.audit.places import Place
+from engine.data.audit.report import Report
 from engine.data.errors import BadRow, DataError
 from engine.data.feeding.sampler import EpochSampler
 from engine.data.feeding.samples import Sample

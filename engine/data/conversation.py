@@ -134,6 +134,13 @@ class TokenRow:
 Example = Conversation | Document | TokenRow
 
 
+def role_of(example: Example, turn: int | None) -> str | None:
+    """Whose text that of a turn (or of a part of a document) is; `turn` counts from 0. None where nobody's."""
+    if turn is None or isinstance(example, TokenRow):
+        return None
+    return example.turns[turn].role if isinstance(example, Conversation) else example.parts[turn].role
+
+
 def bad_row(place: Any, code: str, reason: str, turn: int | None = None) -> BadRow:
     """A bad row at the place of anything with `row`, `file` and `line`; `turn` counts from 0."""
     number = None if turn is None else turn + 1

@@ -7,12 +7,12 @@ from collections.abc import Iterable
 from typing import Any
 
 from engine.data.audit.flags import RowFlag, Severity
-from engine.data.conversation import Example
+from engine.data.conversation import Example, role_of
 from engine.data.errors import BadRow
 from engine.data.examine import Examined
 from engine.data.rendering.reasons import Segment
 from engine.inspect.opening import Inspection
-from engine.inspect.tokens import RowTokens, role_of
+from engine.inspect.tokens import RowTokens
 
 
 def to_line(value: Any) -> str:

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from engine.data.audit.flags import Severity
-from engine.data.conversation import Conversation, Example
+from engine.data.conversation import Conversation, Example, role_of
 from engine.data.examine import Examined
 from engine.inspect.as_json import all_flags
 from engine.inspect.blocks import Block, Piece, blocks_of
 from engine.inspect.opening import Inspection
 from engine.inspect.paper import Ink, Paper
-from engine.inspect.tokens import RowTokens, role_of
+from engine.inspect.tokens import RowTokens
 
 _LONGEST_BLOCK, _HEAD, _TAIL = 4000, 2400, 1200
 """Characters of a turn that are shown whole, and how many of a longer one at either end."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.data.conversation import Conversation, Document, Example
+from engine.data.conversation import role_of
 from engine.data.examine import Examined
 from engine.data.rendering.provenance import Sources
 from engine.data.rendering.reasons import Why
@@ -102,12 +102,3 @@ class RowTokens:
     @cached_property
     def _sources(self) -> Sources:
         return Sources(self.rendered)
-
-
-def role_of(example: Example, turn: int | None) -> str | None:
-    """Whose text that of a turn (or of a part of a document) is; `turn` counts from 0. None where nobody's."""
-    if turn is None:
-        return None
-    if isinstance(example, Conversation):
-        return example.turns[turn].role
-    return example.parts[turn].role if isinstance(example, Document) else None

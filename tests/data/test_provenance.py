@@ -7,7 +7,7 @@ from typing import Any
 from engine.data.conversation import Conversation
 from engine.data.formats import parse_row
 from engine.data.paths import child_path, strings_of
-from engine.data.rendering.provenance import Source, Sources, source_of
+from engine.data.rendering.provenance import Source, Sources
 from engine.data.rendering.rendered import Rendered
 from engine.data.rendering.renderer import Renderer
 from engine.data.sources.rows import RawRow
@@ -33,7 +33,7 @@ def test_every_token_leads_back_to_its_characters() -> None:
             text = conversation.turns[source.turn].texts[source.field]
             shown = str.__getitem__(row.text, slice(start, start + source.stop - source.start))
             assert text[source.start : source.stop] == shown
-    parts = [source_of(row, token) for token in range(len(row.input_ids))]
+    parts = [sources.of(token) for token in range(len(row.input_ids))]
     assert parts.count(Source(1, "content", 4, 5)) == 4  # one sign, four bytes
     assert parts.count(Source(1, "content", 1, 3)) == 1  # two newlines, one token
     assert parts[0] is None

@@ -6,10 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from engine.data.audit.flags import AuditFlag
-from engine.data.audit.places import Place, Places
+from engine.data.audit.places import Places
 from engine.data.errors import BadRow
-
-__all__ = ["Place", "Report"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from enum import Enum
 
-from engine.data.conversation import Conversation, Document, Example
+from engine.data.conversation import Conversation, Document, Example, TokenRow, role_of
 from engine.data.rendering.rendered import Rendered
 
 TEMPLATE = "template"
@@ -65,7 +65,7 @@ class TrainedShares:
         """Whose each segment is; the same for all rows of one plan."""
         known = self._roles_of_plans.get(rendered.plan) if rendered.plan is not None else None
         if known is None:
-            known = [role_of(rendered.example, segment.turn) for segment in rendered.segments]
+            known = [_role_of(rendered.example, segment.turn) for segment in rendered.segments]
             if rendered.plan is not None:
                 self._roles_of_plans[rendered.plan] = known
         return known
@@ -83,13 +83,9 @@ class TrainedShares:
         return {role: (tokens, self._loss_tokens[role]) for role, tokens in self._tokens.most_common() if tokens}
 
 
-def role_of(example: Example, turn: int | None) -> str:
-    """Whose tokens those of a turn (or a part of a document) are; `turn` counts from 0."""
-    if isinstance(example, Conversation):
-        return TEMPLATE if turn is None else example.turns[turn].role
-    if isinstance(example, Document):
-        return TEMPLATE if turn is None else example.parts[turn].role
-    return TOKENS
+def _role_of(example: Example, turn: int | None) -> str:
+    """The role in whose name tokens are counted; what is nobody's is the template's."""
+    return TOKENS if isinstance(example, TokenRow) else role_of(example, turn) or TEMPLATE
 
 
 def _mask_of(example: Example) -> Mask:

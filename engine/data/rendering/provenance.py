@@ -64,8 +64,3 @@ class Sources:
     @cached_property
     def _starts(self) -> list[int]:
         return [piece.start for piece in self._pieces]
-
-
-def source_of(rendered: Rendered, token: int) -> Source | None:
-    """What one token stands for; use `Sources` for many tokens of one row."""
-    return Sources(rendered).of(token)

@@ -74,11 +74,6 @@ class TemplateFacts:
     forms: MessageForms
     marks_fault: str | None = None
 
-    @property
-    def turn_end(self) -> str | None:
-        """What closes an answer that ends the chat; None where nothing does."""
-        return self.ends.last
-
 
 def turn_tokens(facts: TemplateFacts, tokens: SpecialTokens) -> set[str]:
     """The added tokens that open an answer and end it; not all tokenizers call them special."""
