@@ -14,11 +14,12 @@ from pathlib import Path
 from engine.config import Loaded, dump_config
 from engine.errors import UserError
 from engine.events import Alert, End, EventWriter
+from engine.exit_codes import DISK_FULL, FAILED, INTERRUPTED
 from engine.monitor import Sampler
 from engine.rundir import register_run, replace_text, this_process, write_run_info
 from engine.session.console import copied_to
 from engine.session.control import ControlInbox
-from engine.session.failures import DISK_FULL, FAILED, INTERRUPTED, Failure, Whereabouts, explain
+from engine.session.failures import Failure, Whereabouts, explain
 from engine.session.open import Opened, git_revision, open_run, versions
 from engine.session.session import Session
 from engine.session.stop import StopNow, StopSwitch

@@ -19,6 +19,7 @@ from engine.errors import UserError
 from engine.evaluate import evaluate
 from engine.events import End, Eval, Step
 from engine.events.console import format_skipped, format_step
+from engine.exit_codes import DISK_FULL, FAILED
 from engine.health import Judgement, TrainingHealth
 from engine.memory.live import MemoryMeter
 from engine.model.head import LossHead
@@ -26,7 +27,6 @@ from engine.optim.build import set_learning_rate
 from engine.optim.clipping import GradientNorm, clip_scale, measure_gradient_norm, scale_gradients
 from engine.optim.schedules import learning_rate
 from engine.saver import Saver
-from engine.session.failures import DISK_FULL, FAILED
 from engine.session.session import Session
 from engine.spike_record import Flagged, write_spike_record
 from engine.stepclock import StepClock

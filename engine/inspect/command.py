@@ -9,10 +9,11 @@ from collections.abc import Iterator
 from engine.config import Loaded, load_config
 from engine.data.audit.flags import Severity
 from engine.data.examine import Examined
+from engine.exit_codes import FAILED, USAGE_ERROR
 from engine.inspect.as_json import row_as_json
 from engine.inspect.as_text import RowPrinter
 from engine.inspect.opening import Inspection, open_inspection
-from engine.inspect.outcome import FAILED, USAGE_ERROR, print_json, told
+from engine.inspect.outcome import print_json, told
 from engine.inspect.paper import paper_for
 from engine.inspect.progress import reading_shown, rows_shown
 from engine.inspect.report_text import print_report

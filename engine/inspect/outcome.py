@@ -10,9 +10,9 @@ from collections.abc import Callable
 from typing import Any
 
 from engine.errors import UserError
+from engine.exit_codes import DISK_FULL, FAILED, OUT_OF_MEMORY, USAGE_ERROR
 from engine.inspect.as_json import to_line
 
-FAILED, USAGE_ERROR, OUT_OF_MEMORY, DISK_FULL = 1, 2, 3, 4
 TRACEBACK_WANTED = "PGS_TRACEBACK"
 """Environment variable: with it, an error that nobody expected comes with its traceback."""
 

@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from engine.config import Config, ConfigError
 from engine.errors import UserError
 from engine.events import Advice
+from engine.exit_codes import DISK_FULL, FAILED, OUT_OF_MEMORY, USAGE_ERROR
 
-FAILED, BAD_CONFIG, OUT_OF_MEMORY, DISK_FULL = 1, 2, 3, 4
-INTERRUPTED = 130
 _SMALLEST_GIB = 0.1
 """Less than this is told in MiB."""
 KERNEL_PACKAGES = frozenset({"fla", "causal_conv1d", "flash_attn", "triton", "tilelang", "bitsandbytes"})
@@ -50,7 +49,7 @@ def explain(error: BaseException, config: Config, where: Whereabouts) -> Failure
             error.code, str(error), DISK_FULL if error.code == "DISK_FULL" else FAILED, error.advice, error.has_alert
         )
     if isinstance(error, ConfigError):
-        return Failure("BAD_CONFIG", str(error), BAD_CONFIG)
+        return Failure("BAD_CONFIG", str(error), USAGE_ERROR)
     if is_out_of_memory(error):
         return _out_of_memory(error, config, where)
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
