@@ -14,8 +14,9 @@ from pgs_tui.inspection.row_source import RowFilter
 from pgs_tui.keys import bindings_of
 from pgs_tui.look import GLYPH_NAMES, Look
 from pgs_tui.widgets.lines import text_of
+from screens.inspect_opening import Opening
 from screens.inspect_panes import STYLE_SHEET, InspectPanes
-from screens.inspecting import Inspecting, Opening
+from screens.inspecting import Inspecting
 
 if TYPE_CHECKING:  # what the first frame does not need is imported after it
     from pgs_tui.inspection.client import Answer, Ended, Inspector
@@ -247,22 +248,25 @@ class InspectScreen(InspectPanes, inherit_bindings=False):
         if self.inspecting.opening.spike is not None:
             self.say("the rows of a recorded step are few; there is nothing to filter")
             return
-        self.rows.heading = "rows"
         self.inspecting.filter(wanted)
+        self._show_list()
+
+    def _show_list(self) -> None:
         self._focus(0)
         self.show_now()
 
     def action_enter(self) -> None:
         flag = self.audit.selected
         if self.focused is self.audit and flag is not None:
-            self._filter(RowFilter(flag=flag.code))
+            self.inspecting.show_finding(flag)
+            self._show_list()
         elif self.focused is not self.audit:
             self._focus(1)
 
     def action_out(self) -> None:
         if self.focused is not self.rows:
             self._focus(0)
-        elif self.rows.source.filter:
+        elif self.inspecting.is_narrowed:
             self._filter(RowFilter())
         elif self._above and self.is_current:
             self.dismiss()

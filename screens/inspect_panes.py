@@ -92,10 +92,8 @@ class InspectPanes(Screen[None], inherit_bindings=False):
     def on_mount(self) -> None:
         if self.inspecting.opening.spike is not None:
             self.audit.display = False
-            self.rows.heading = f"rows of step {self.inspecting.opening.spike}, worst first"
             self.key_bar.offer(spike_hints(self._going))
-        elif self.inspecting.opening.rows:
-            self.rows.heading = "rows of the alert"
+        self.rows.heading = self.inspecting.heading
         self.set_focus(self.rows)
         self._show_status()
 
@@ -121,6 +119,7 @@ class InspectPanes(Screen[None], inherit_bindings=False):
     def show_now(self) -> None:
         """Bring everything on the screen up to date."""
         inspecting = self.inspecting
+        self.rows.heading = inspecting.heading
         if inspecting.source is not self.rows.source:
             self.rows.show(inspecting.source, inspecting.selected)
         self.rows.selected = inspecting.selected

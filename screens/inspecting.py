@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from pgs_tui.inspection.client import Answer, Ended, Inspector
 from pgs_tui.inspection.reader import WINDOW, Reader
 from pgs_tui.inspection.row_source import RowFilter, RowSource
 from pgs_tui.inspection.shapes import (
     AuditState,
+    Flag,
     Found,
     Hello,
     OpeningState,
@@ -21,17 +21,9 @@ from pgs_tui.inspection.shapes import (
     TokenFacts,
     Tokens,
 )
+from screens.inspect_opening import Opening
 
 Walk = Callable[[Reader], object]
-
-
-@dataclass(frozen=True, slots=True)
-class Opening:
-    """What to look at first: one row, the rows of an alert, or the recorded batch of a step."""
-
-    row: int | None = None
-    rows: tuple[int, ...] = ()
-    spike: int | None = None
 
 
 class Inspecting:
@@ -44,6 +36,8 @@ class Inspecting:
         self.opening = opening
         self.source = RowSource(ids=opening.rows)
         self.selected = opening.row or 0
+        self.heading = opening.heading
+        """What the rows of the list are."""
         self.reader: Reader | None = None
         self.facts: TokenFacts | None = None
         self.audit: AuditState | None = None
@@ -63,6 +57,8 @@ class Inspecting:
         self._seeking: bool | None = None
         """A flagged row is looked for further down (True) or up, and there may still be one."""
         self._walks: list[Walk] = []
+        self._finding: Flag | None = None
+        """The finding whose rows are being looked for."""
 
     def start(self, open_inspector: Callable[[], Inspector]) -> None:
         """Start the process and ask the first questions. Raises OSError when it cannot be started."""
@@ -153,9 +149,19 @@ class Inspecting:
     def filter(self, wanted: RowFilter) -> None:
         """List only rows that match."""
         self.source = RowSource(wanted)
-        self.selected, self._first, self._seeking = 0, 0, None
-        self.opening = Opening()
+        self.selected, self._first, self._seeking, self._finding = 0, 0, None, None
+        self.opening, self.heading = Opening(), "rows"
         self._want_rows()
+
+    def show_finding(self, finding: Flag) -> None:
+        """List the rows with this finding of the audit; of one about the whole set those that it names."""
+        self.filter(RowFilter(flag=finding.code))
+        self._finding = finding
+
+    @property
+    def is_narrowed(self) -> bool:
+        """Only some rows are listed, and all of them could be."""
+        return bool(self.source.filter) or bool(self.source.ids and not self.opening.rows)
 
     def next_flagged(self, forward: bool) -> None:
         """Go to the next row with a warning, or the one before."""
@@ -229,11 +235,18 @@ class Inspecting:
         if self.selected >= window.total > 0 and self.selected == self.opening.row:
             self.said = f"there is no row {self.selected}; this is the last one"
         self.selected = min(self.selected, max(self.source.matched - 1, 0))
-        if not self.source.matched and self.source.answered:
+        if self._finding is not None and self.source.complete and not self.source.matched and self._finding.rows:
+            self._name_rows_of(self._finding)
+        elif not self.source.matched and self.source.answered:
             self.reader, self._open, self.problem = None, None, ""
         else:
             self.open_selected()
         self._want_rows()
+
+    def _name_rows_of(self, finding: Flag) -> None:
+        self._finding, self.heading = None, f"first rows of {finding.code}"
+        self.source = RowSource(ids=finding.rows)
+        self.open_selected()
 
     def _take_found(self, found: Found, answer: Answer) -> None:
         if answer.wish.topic == "place":

@@ -56,13 +56,14 @@ class AuditPanel(Panel):
         if state.error:
             return line(("✖ stopped", "bad"))
         if state.finished:
-            return line(("✔ ", "good"), (f"{whole(state.done)} rows", "text"))
+            return line(("✔ ", "good"), (f"{whole(state.done)} rows{_findings_of(state)}", "text"))
         share = state.done / state.total if state.total else 0.0
         return joined([progress_bar(share, BAR_CELLS), line((percent(share), "text"))], " ")
 
     def summary(self) -> Sequence[Line]:
         if self.has_focus and self.selected is not None:
-            return [line(("↑↓ choose · Enter shows these rows", "dim"))]
+            whole_message = line((plain(_FOLDERS.sub("", self.selected.message)), "text"))
+            return [joined([whole_message, line(("Enter shows these rows", "dim"))]), whole_message]
         state = self.state
         packs = line((f"packs are {percent(state.fill)} full", "dim")) if state and state.fill is not None else ()
         roles = line(("a role's tokens include its headers, which are never trained", "dim"))
@@ -168,6 +169,11 @@ class AuditPanel(Panel):
                 for up_to, rows in lengths
             ],
         ]
+
+
+def _findings_of(state: AuditState) -> str:
+    count = len(state.flags)
+    return f" · {whole(count)} {'finding' if count == 1 else 'findings'}" if count else ""
 
 
 def _sign(flag: Flag) -> tuple[str, Role]:

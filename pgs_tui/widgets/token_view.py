@@ -130,8 +130,8 @@ def _flag(flag: Flag, width: int) -> list[Line]:
     head = line((f"{sign} ", role), (plain(flag.code), role), ("  ", "text"))
     room = width - line_width(head)
     text = plain(flag.message)
-    if room < 20:
-        return [head, *wrapped(text, width, "text")]
+    if room < 2 * line_width(head):
+        return [head, *[line(("  ", "text"), *row) for row in wrapped(text, width - 2, "text")]]
     first, *rest = wrapped(text, room, "text") or [()]
     return [(*head, *first), *[line((" " * line_width(head), "text"), *row) for row in rest]]
 

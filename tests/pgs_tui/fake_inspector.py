@@ -3,7 +3,8 @@
     python fake_inspector.py ROWS.json [--slow METHOD SECONDS] [--die-after N] [--say TEXT] [--exit N]
                                            [--opening NAME DONE TOTAL]
 
-ROWS.json is a list of {"turns": [[role, text], ...], "flags": [code, ...]}. A token is a word with the blank before it.
+ROWS.json is a list of {"turns": [[role, text], ...], "flags": [code, ...], "named": [code, ...]}; `named` are findings
+about the whole set that name the row. A token is a word with the blank before it.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ class Fake:
     def audit(self) -> dict[str, Any]:
         flags: dict[str, list[int]] = {}
         for number, row in enumerate(self.rows_given):
-            for code in row.get("flags", ()):
+            for code in (*row.get("flags", ()), *row.get("named", ())):
                 flags.setdefault(code, []).append(number)
         total = len(self.rows_given)
         return {

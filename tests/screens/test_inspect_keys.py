@@ -8,7 +8,7 @@ from textual.widgets import Input
 
 from screens.help import HelpScreen
 from tests.screens.hosting import screen_text
-from tests.screens.inspecting import inspecting, texts, until
+from tests.screens.inspecting import CHATS, inspecting, texts, until
 
 
 async def write_filter(pilot, written: str) -> None:
@@ -198,3 +198,16 @@ async def test_moving_the_focus_changes_few_lines(tmp_path: Path) -> None:
             ]
             assert max(changed) <= 3, "the upper edge, what the cursor stands on, and the lower edge"
             assert "━" in str(screen.focused.lines[0])
+
+
+async def test_a_finding_about_the_whole_set_leads_to_the_rows_that_it_names(tmp_path: Path) -> None:
+    rows = [
+        {**row, "flags": [], "named": ["MIXED_KINDS"] if number in (3, 5) else []} for number, row in enumerate(CHATS)
+    ]
+    async with inspecting(tmp_path, rows) as (screen, pilot):
+        await pilot.press("tab", "tab", "enter")
+        await until(pilot, lambda: "row 3 " in texts(screen)["sample"])
+        assert "first rows of MIXED_KINDS" in texts(screen)["rows"] and screen.rows.source.ids == (3, 5)
+        await pilot.press("escape")
+        await until(pilot, lambda: screen.rows.source.matched == len(CHATS))
+        assert "MIXED_KINDS" not in texts(screen)["rows"]
