@@ -172,6 +172,7 @@ _FREE = {"__new__", "__init__", "__class__", "__getattribute__", "__setattr__", 
 _FREE |= {"__str__", "__add__", "__init_subclass__", "__subclasshook__", "__reduce__", "__reduce_ex__"}
 _FREE |= {"__getnewargs__", "__getstate__"}
 
+# every method that str has, or will have in a later Python: what no line above lets through is refused
 for _name in dir(str):
     if _name in QUESTIONS:
         setattr(WatchedStr, _name, _plain_call(WatchedStr._ask, _name))
