@@ -8,7 +8,7 @@ from pgs_tui.format import percent, plain, whole
 from pgs_tui.inspection.blocks import Title
 from pgs_tui.inspection.reader import Reader
 from pgs_tui.inspection.shapes import Flag
-from pgs_tui.widgets.lines import Line, first_fitting, fit, joined, line, line_width, wrapped
+from pgs_tui.widgets.lines import Line, first_fitting, joined, line, line_width, spread, wrapped
 from pgs_tui.widgets.panel import Panel
 from pgs_tui.widgets.severities import SIGNS
 from pgs_tui.widgets.token_styles import Styler
@@ -120,8 +120,8 @@ class TokenView(Panel):
         flags = tokens.flags if tokens is not None and tokens.flags else self.reader.sample.flags
         lines = [row for flag in flags for row in _flag(flag, width)]
         if len(lines) > most > 0:
-            rest = len(lines) - most + 1
-            lines = [*lines[: most - 1], fit(joined([lines[most - 1], line((f"+{rest - 1} more", "dim"))]), width)]
+            more = line((f" +{len(lines) - most} more", "dim"))
+            lines = [*lines[: most - 1], spread(lines[most - 1], more, width)]
         return lines[: max(most, 0)]
 
 
