@@ -12,12 +12,13 @@ import numpy as np
 from engine.data.audit.chat_checks import is_odd
 from engine.data.audit.checks import flags_of
 from engine.data.audit.flags import RowFlag, Severity
-from engine.data.conversation import Conversation, Example
+from engine.data.conversation import Example
 from engine.data.counted import counted
 from engine.data.errors import BadRow, BadRowError
 from engine.data.feeding.samples import LossMask
 from engine.data.formats import parse_row
-from engine.data.rendering.rendered import Rendered
+from engine.data.rendering.plan import PlannedDraft
+from engine.data.rendering.rendered import Rendered, loss_masks
 from engine.data.rendering.renderer import Renderer
 from engine.data.rendering.rules import MaskOptions
 from engine.data.sources.rows import RawRow
@@ -87,8 +88,11 @@ class Examiner:
     def examine(self, rows: Sequence[RawRow | BadRow]) -> list[Examined]:
         """One result a row, in order. Many rows at once are faster: the tokenizer spreads them over the cores."""
         parsed = [self.parse(row) for row in rows]
-        rendered = iter(self.renderer.render([one for one in parsed if not isinstance(one, BadRow)]))
-        return [self._examined(one if isinstance(one, BadRow) else next(rendered)) for one in parsed]
+        rendered = self.renderer.render([one for one in parsed if not isinstance(one, BadRow)])
+        masks = iter(loss_masks([one for one in rendered if isinstance(one, Rendered)]))
+        found = iter(rendered)
+        results = [one if isinstance(one, BadRow) else next(found) for one in parsed]
+        return [_bad(one) if isinstance(one, BadRow) else self._examined(one, next(masks)) for one in results]
 
     def parse(self, row: RawRow | BadRow) -> Example | BadRow:
         """The row in the one internal form, before the template and the tokenizer have seen it."""
@@ -99,10 +103,8 @@ class Examiner:
         except BadRowError as error:
             return error.bad_row
 
-    def _examined(self, found: Rendered | BadRow) -> Examined:
-        if isinstance(found, BadRow):
-            return Examined(found.row, found.file, found.line, bad=found)
-        example, has_loss, limit = found.example, found.has_loss, self._options.max_seq_length
+    def _examined(self, found: Rendered, has_loss: LossMask) -> Examined:
+        example, limit = found.example, self._options.max_seq_length
         is_trained = bool(has_loss[:limit].any())
         flags = (
             *self._flags_of(found),
@@ -113,13 +115,17 @@ class Examiner:
 
     def _flags_of(self, rendered: Rendered) -> Iterable[RowFlag]:
         """Chats of one plan have the same findings, unless there is something in their text to be found."""
-        plan, example = rendered.plan, rendered.example
-        if plan is None or rendered.special_texts or not isinstance(example, Conversation) or is_odd(example):
+        plan, draft, example = rendered.plan, rendered.draft, rendered.example
+        if not isinstance(draft, PlannedDraft) or rendered.special_texts or is_odd(draft.texts):
             return flags_of(rendered, self.renderer.facts)
         known = self._known_flags.get(plan)
         if known is None:
             known = self._known_flags[plan] = tuple(flags_of(rendered, self.renderer.facts))
         return [flag.elsewhere(example.row, example.file, example.line) for flag in known]
+
+
+def _bad(row: BadRow) -> Examined:
+    return Examined(row.row, row.file, row.line, bad=row)
 
 
 def _length_flags(example: Example, has_loss: LossMask, limit: int, is_trained: bool) -> Iterator[RowFlag]:

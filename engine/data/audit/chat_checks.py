@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from engine.data.audit.flags import RowFlag, Severity, turn_flag
 from engine.data.audit.hidden import hidden_characters, may_hide, told
@@ -11,13 +11,10 @@ from engine.data.conversation import Conversation
 from engine.data.rendering.think import THINK_CLOSE, THINK_OPEN
 
 
-def is_odd(conversation: Conversation) -> bool:
-    """Whether anything in the text of the chat is to be told, besides who speaks when and what the template does."""
-    for turn in conversation.turns:
-        for text in turn.message.values():
-            if not isinstance(text, str) or THINK_OPEN in text or THINK_CLOSE in text or may_hide(text):
-                return True
-    return False
+def is_odd(texts: Iterable[str]) -> bool:
+    """Whether there may be anything to tell about what the texts of a chat say; False is certain."""
+    together = "\n".join(texts)
+    return THINK_OPEN in together or THINK_CLOSE in together or may_hide(together)
 
 
 def conversation_flags(conversation: Conversation) -> Iterator[RowFlag]:

@@ -47,15 +47,16 @@ class TrainedShares:
     def add(self, rendered: Rendered, kept: int) -> None:
         """Count the first `kept` tokens of a row, of which the very first never has loss."""
         start = loss_tokens = 0
+        tokens = self._tokens
         for role, loss, stop in zip(self._roles(rendered), rendered.draft.losses, rendered.token_stops, strict=True):
-            stop = min(stop, kept)
-            if stop > start:
-                self._tokens[role] += stop - start
-                if loss:
-                    trained = stop - max(start, 1)
-                    self._loss_tokens[role] += trained
-                    loss_tokens += trained
-                start = stop
+            if stop > kept:
+                stop = kept
+            tokens[role] += stop - start
+            if loss and stop > start:
+                trained = stop - (start or 1)
+                self._loss_tokens[role] += trained
+                loss_tokens += trained
+            start = stop
         share = self.masks[_mask_of(rendered.example)]
         share.rows += 1
         share.possible += kept - 1

@@ -19,6 +19,8 @@ def row_tools(raw: RawRow) -> tuple[Mapping[str, Any], ...]:
     Raises:
         BadRowError: they are something else.
     """
+    if raw.value.keys().isdisjoint(_KEYS_OF_TOOLS):
+        return ()
     key = next((key for key in _KEYS_OF_TOOLS if not is_blank(raw.value.get(key))), None)
     if key is None:
         return ()

@@ -48,6 +48,8 @@ def message(role: str, content: Any) -> dict[str, Any]:
 
 def system_text(raw: RawRow) -> str:
     """The row's own system prompt, under `system` or `system_prompt`; empty where it has none."""
+    if raw.value.keys().isdisjoint(_KEYS_OF_SYSTEM):
+        return ""
     text = optional_text(raw, first_present(raw.value, *_KEYS_OF_SYSTEM) or "system")
     return text if text.strip() else ""
 
@@ -75,6 +77,21 @@ def _begins_with_system(messages: Sequence[Any]) -> bool:
 
 
 def _turn(raw: RawRow, number: int, given: Any, is_trained: bool) -> Turn:
+    return _plain_turn(given, is_trained) or _any_turn(raw, number, given, is_trained)
+
+
+def _plain_turn(given: Any, is_trained: bool) -> Turn | None:
+    """The quick way for a message that has a role and ASCII text and nothing else, as most have."""
+    if not isinstance(given, dict) or len(given) != len(_PLAIN_KEYS):
+        return None
+    name, text = given.get("role"), given.get(CONTENT)
+    if not isinstance(name, str) or not isinstance(text, str) or not text.isascii():
+        return None
+    role = ROLES.get(name)
+    return Turn(role, {CONTENT: text}, is_trained) if role is not None and name not in _ROLES_OF_CALLS else None
+
+
+def _any_turn(raw: RawRow, number: int, given: Any, is_trained: bool) -> Turn:
     if not isinstance(given, dict):
         reason = f"a message must be an object with role and content, found {kind_of(given)}"
         refuse(raw, "BAD_MESSAGE", reason, number)

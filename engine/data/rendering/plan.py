@@ -65,19 +65,22 @@ class Plan:
 
 
 class PlannedDraft(Draft):
-    """A chat drawn up by a plan. What only the inspector and some findings look at is made when it is asked for."""
+    """A chat drawn up by a plan; `texts` are the strings of the data, all of them and in the order of the text.
+
+    What only the inspector and some findings look at is made when it is asked for.
+    """
 
     def __init__(self, plan: Plan, conversation: Conversation, texts: list[str]) -> None:
         self.example = conversation
         self.plan: Plan = plan
-        self._texts = texts
+        self.texts = texts
         self._lengths = list(map(len, texts))
         self._before = [0, *accumulate(self._lengths)]
 
     @property
     def plain(self) -> str:
         parts = list(self.plan.parts)
-        parts[1::2] = self._texts
+        parts[1::2] = self.texts
         return "".join(parts)
 
     @property

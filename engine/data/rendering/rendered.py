@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate, chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,14 +64,7 @@ class Rendered:
     @property
     def has_loss(self) -> NDArray[np.bool_]:
         """[S] bool: which tokens have loss; never the first one."""
-        has_loss = np.zeros(len(self.input_ids), dtype=np.bool_)
-        start = 0
-        for loss, stop in zip(self.draft.losses, self.token_stops, strict=True):
-            if loss:
-                has_loss[start:stop] = True
-            start = stop
-        has_loss[:1] = False
-        return has_loss
+        return loss_masks([self])[0]
 
     @property
     def labels(self) -> list[int]:
@@ -81,3 +75,17 @@ class Rendered:
     def segment_of(self, token: int) -> Segment:
         """Turn, reason and loss of one token."""
         return self.segments[bisect_right(self.token_stops, token)]
+
+
+def loss_masks(rendered: Sequence[Rendered]) -> list[NDArray[np.bool_]]:
+    """`has_loss` of many rows at once, as views into one array."""
+    lengths = [len(one.input_ids) for one in rendered]
+    row_stops = list(accumulate(lengths))
+    row_starts = [stop - length for stop, length in zip(row_stops, lengths, strict=True)]
+    segments = np.array([len(one.token_stops) for one in rendered], dtype=np.int64)
+    stops = np.fromiter(chain.from_iterable(one.token_stops for one in rendered), dtype=np.int64)
+    losses = np.fromiter(chain.from_iterable(one.draft.losses for one in rendered), dtype=np.bool_)
+    counts = np.diff(stops + np.repeat(np.array(row_starts, dtype=np.int64), segments), prepend=0)
+    has_loss = np.repeat(losses, counts)
+    has_loss[[start for start, length in zip(row_starts, lengths, strict=True) if length]] = False
+    return [has_loss[start:stop] for start, stop in zip(row_starts, row_stops, strict=True)]
