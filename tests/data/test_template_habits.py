@@ -230,3 +230,23 @@ def test_a_template_that_drops_written_reasoning_of_earlier_answers(prepare_rows
     assert prepared.trained_text() == "1<|im_end|>|<think>b</think>2<|im_end|>"
     assert {"NOT_PREFIX_STABLE", "REASONING_DROPPED"} <= set(prepared.codes)
     assert "NOT_PREFIX_STABLE" not in prepare_rows(chat("1?", "1", "2?", "2"), template=template).codes
+
+
+def test_a_prompt_that_goes_on_where_no_answer_of_a_chat_does(prepare_rows: Prepare) -> None:
+    header = "{{ '<|im_start|>assistant\\n' }}{% endif %}"
+    sure = templates.CHATML.replace(header, "{{ '<|im_start|>assistant\\nSure! ' }}{% endif %}")
+    prepared = prepare_rows(chat("a", "b"), template=sure)
+    assert "goes on with 'Sure! '" in prepared.flag("PROMPT_NOT_IN_CHATS")
+    for template in (
+        templates.CHATML,
+        templates.OPENED_THINK,
+        templates.LAST_QUESTION,
+        templates.NEXT,
+        templates.PARTS,
+    ):
+        assert "PROMPT_NOT_IN_CHATS" not in prepare_rows(chat("a", "b"), template=template).codes
+
+
+def test_quotes_around_every_answer_are_trained_on_both_sides(prepare_rows: Prepare) -> None:
+    template = templates.CHATML.replace("{{ m['content'] }}", "{{ m['content'] | tojson }}")
+    assert prepare_rows(chat("a", "b", "c", "d"), template=template).trained_text() == '"b"<|im_end|>|"d"<|im_end|>'

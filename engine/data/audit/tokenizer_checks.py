@@ -37,6 +37,12 @@ def tokenizer_flags(tokenizer: Any, facts: TemplateFacts | None) -> Iterator[Aud
             f"({facts.generation_prompt!r}) counts as the header, which inference has to supply"
         )
         yield AuditFlag("NO_GENERATION_PROMPT", Severity.INFO, 1, (), message)
+    if facts.prompt_beyond_chats:
+        message = (
+            f"at inference the generation prompt goes on with {facts.prompt_beyond_chats[:80]!r}, which the chat "
+            "template prints in front of no answer, so the model is not trained to answer behind it"
+        )
+        yield AuditFlag("PROMPT_NOT_IN_CHATS", Severity.WARNING, 1, (), message)
     if facts.marks_fault is not None:
         message = (
             f"the {{% generation %}} marks of the chat template are wrong: {facts.marks_fault}; "

@@ -57,7 +57,8 @@ class TemplateFacts:
     beginning of the whole chat's; `keeps_reasoning`: that of answers with reasoning, too. `first_text` is what the
     template prints before any text of the data. `prints_date`: the text depends on the day. `takes_system`: a chat
     may begin with a system turn. `forms` are those in which it gets its messages. `marks_fault` says what is wrong
-    with its `{% generation %}` marks, if anything is.
+    with its `{% generation %}` marks, if anything is. `prompt_beyond_chats` is the part of the generation prompt that
+    no answer of a chat stands behind, though at inference it does.
     """
 
     generation_prompt: str
@@ -73,6 +74,7 @@ class TemplateFacts:
     takes_system: bool
     forms: MessageForms
     marks_fault: str | None = None
+    prompt_beyond_chats: str = ""
 
 
 def turn_tokens(facts: TemplateFacts, tokens: SpecialTokens) -> set[str]:
@@ -106,6 +108,7 @@ def find_facts(template: ChatTemplate, tokens: SpecialTokens) -> TemplateFacts:
         prints_date=template.clock.was_asked,
         takes_system=prober.show_bare(INSTRUCTION, QUESTION, ANSWER) is not None,
         forms=template.forms,
+        prompt_beyond_chats=_prompt_beyond_chats(prober, given, tokens),
     )
 
 
@@ -131,6 +134,19 @@ def _generation_prompt(prober: Prober, tokens: SpecialTokens) -> str:
         return ""
     common = tokens.common_prefix(with_prompt.tail, without.tail if without else "")
     return with_prompt.tail[len(common) :]
+
+
+def _prompt_beyond_chats(prober: Prober, prompt: str, tokens: SpecialTokens) -> str:
+    """What is left of the prompt behind the header of the answer that repeats most of it."""
+    rests: list[str] = []
+    for turn in (ANSWER, THOUGHT, WRITTEN_THOUGHT):
+        chat = prober.show(QUESTION, turn)
+        if chat is None or not chat.of_turn(prober.first + 1):
+            continue
+        header = header_in(chat.text, prompt, tokens.added)
+        rests.append(prompt[header[1] - header[0] :] if header else prompt)
+    shortest = min(rests, key=len, default="")
+    return shortest if shortest.strip() else ""
 
 
 def _header_of_every_answer(prober: Prober, short: Shown, tokens: SpecialTokens) -> str:
@@ -163,10 +179,12 @@ def _find_leads(prober: Prober, short: Shown, prompt: str, tokens: SpecialTokens
     plain = lead(short, CONTENT) or ""
     thought = prober.show(QUESTION, THOUGHT)
     between = _before_last_content(thought, answer)
+    thought_aloud = prober.show(QUESTION, WRITTEN_THOUGHT)
+    written = lead(thought_aloud, CONTENT)
     others = [
         lead(prober.show(QUESTION, ANSWER, *LATER), CONTENT),
         between,
-        _before_last_content(prober.show(QUESTION, WRITTEN_THOUGHT), answer),
+        written if _begins_with_all(thought_aloud, answer) else _before_last_content(thought_aloud, answer),
     ]
     shows_reasoning = thought is not None and bool(thought.of_turn(answer, REASONING))
     closes_reasoning = shows_reasoning and between == plain
@@ -203,6 +221,12 @@ def _show_call(prober: Prober, turn: Turn) -> Shown | None:
 def _before_last_content(text: Shown | None, answer: int) -> str | None:
     pieces = text.of_turn(answer, CONTENT) if text else []
     return text.before(pieces[-1]) if text and pieces else None
+
+
+def _begins_with_all(text: Shown | None, answer: int) -> bool:
+    """Whether the content is printed from its beginning on, tags of reasoning and all."""
+    pieces = text.of_turn(answer, CONTENT) if text else []
+    return bool(pieces) and pieces[0].index == 0
 
 
 def _is_prefix_stable(prober: Prober, answer: Turn) -> bool:
