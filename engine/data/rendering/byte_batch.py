@@ -13,9 +13,11 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.data.rendering.byte_tokens import ByteStarts, ByteTokens, Counts, byte_places
+from engine.data.rendering.byte_tokens import ByteStarts, ByteTokens, byte_places
 from engine.data.rendering.draft import Draft
 from engine.data.rendering.encoded import EncodedText
+
+Counts = NDArray[np.int64]
 
 
 class ByteBatch:
@@ -30,7 +32,7 @@ class ByteBatch:
         self._row_starts = self._row_stops - counts  # [N]
         self._tokens = np.fromiter(chain.from_iterable(ids), dtype=np.int32, count=int(counts.sum()))  # [T]
         self._lengths = byte_tokens.lengths_of(self._tokens)  # [T] in bytes
-        self._bytes = np.concatenate([[0], np.cumsum(self._lengths)])  # [T + 1] where each token starts
+        self._bytes = np.concatenate([[0], np.cumsum(self._lengths, dtype=np.int64)])  # [T + 1] where each token starts
         self._bases = self._bytes[self._row_starts]  # [N] where each text starts
         sizes = self._bytes[self._row_stops] - self._bases
         self._is_whole = [

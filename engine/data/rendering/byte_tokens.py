@@ -19,8 +19,6 @@ _Form = Literal["NFC", "NFD", "NFKC", "NFKD"]
 _FORMS: tuple[_Form, ...] = ("NFC", "NFD", "NFKC", "NFKD")
 _UNKNOWN = -1
 
-Counts = NDArray[np.int64]
-
 
 class ByteTokens:
     """The lengths of a byte-level tokenizer's tokens in bytes, looked up as they are met."""
@@ -28,7 +26,7 @@ class ByteTokens:
     def __init__(self, backend: Tokenizer) -> None:
         self._piece = backend.id_to_token
         added = {number: len(token.content.encode()) for number, token in backend.get_added_tokens_decoder().items()}
-        self._lengths = np.full(1 + max([backend.get_vocab_size(), *added]), _UNKNOWN, dtype=np.int64)
+        self._lengths = np.full(1 + max([backend.get_vocab_size(), *added]), _UNKNOWN, dtype=np.int32)
         self._lengths[list(added)] = list(added.values())
         self._form = _form_of(backend)
 
@@ -46,9 +44,9 @@ class ByteTokens:
         """Whether the tokens of a text stand for its own characters, and not for those of another form of it."""
         return self._form is None or text.isascii() or is_normalized(self._form, text)
 
-    def lengths_of(self, ids: NDArray[np.int32]) -> Counts:
-        """[S] int64: the bytes of each token."""
-        lengths: Counts = self._lengths[ids]
+    def lengths_of(self, ids: NDArray[np.int32]) -> NDArray[np.int32]:
+        """[S] int32: the bytes of each token."""
+        lengths: NDArray[np.int32] = self._lengths[ids]
         if lengths.min(initial=0) == _UNKNOWN:
             for number in np.unique(ids[lengths == _UNKNOWN]).tolist():
                 self._lengths[number] = len(self._piece(number) or "")  # such pieces have one character a byte
@@ -59,7 +57,7 @@ class ByteTokens:
 class ByteStarts(Sequence[int]):
     """The character in which each token of a text begins, from the tokens' bytes; listed when first needed."""
 
-    def __init__(self, text: str, lengths: Counts) -> None:
+    def __init__(self, text: str, lengths: NDArray[np.int32]) -> None:
         self._text = text
         self._lengths = lengths
 
