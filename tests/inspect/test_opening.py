@@ -80,3 +80,12 @@ def test_a_template_that_refuses_rows_is_the_fault_of_the_rows(make_config: Make
     assert (report.rows_kept, report.rows_bad) == (2, 1)
     (bad,) = report.bad_rows
     assert (bad.row, bad.code) == (1, "TEMPLATE_REFUSED") and "no tools" in bad.reason
+
+
+def test_the_opening_tells_what_it_does_and_of_how_many_bytes(make_config: MakeConfig) -> None:
+    config = make_config(*[chat("a", "b")] * 3)
+    size = (config.parent / "chats.jsonl").stat().st_size
+    told: list[tuple[str, int, int]] = []
+    open_inspection(load_config(config), progress=lambda *said: told.append(said))
+    assert ("reading data", size, size) in told
+    assert told[-1] == ("loading the tokenizer", 0, 0)
