@@ -4,7 +4,7 @@ inspector share, so that they show the very same tokens."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -17,6 +17,7 @@ from engine.data.counted import counted
 from engine.data.errors import BadRow, BadRowError
 from engine.data.feeding.samples import LossMask
 from engine.data.formats import parse_row
+from engine.data.formats.messages import MESSAGES
 from engine.data.rendering.plan import PlannedDraft
 from engine.data.rendering.rendered import Rendered, loss_masks
 from engine.data.rendering.renderer import Renderer
@@ -92,7 +93,10 @@ class Examiner:
         masks = iter(loss_masks([one for one in rendered if isinstance(one, Rendered)]))
         found = iter(rendered)
         results = [one if isinstance(one, BadRow) else next(found) for one in parsed]
-        return [_bad(one) if isinstance(one, BadRow) else self._examined(one, next(masks)) for one in results]
+        examined = [_bad(one) if isinstance(one, BadRow) else self._examined(one, next(masks)) for one in results]
+        if self._options.messages_field == MESSAGES:
+            return examined
+        return [self._with_its_field(one, row) for one, row in zip(examined, rows, strict=True)]
 
     def parse(self, row: RawRow | BadRow) -> Example | BadRow:
         """The row in the one internal form, before the template and the tokenizer have seen it."""
@@ -112,6 +116,14 @@ class Examiner:
         )
         kept = min(len(has_loss), limit) if is_trained else 0
         return Examined(example.row, example.file, example.line, flags, None, example, found, has_loss, kept)
+
+    def _with_its_field(self, examined: Examined, row: RawRow | BadRow) -> Examined:
+        """With a finding where the row has not the key that the config names."""
+        named, example = self._options.messages_field, examined.example
+        if example is None or isinstance(row, BadRow) or named in row.value:
+            return examined
+        message = f"there is no key {named!r} (data.messages_field); the row was read as {example.kind}"
+        return replace(examined, flags=(*examined.flags, _flag(example, "MESSAGES_FIELD_MISSING", message)))
 
     def _flags_of(self, rendered: Rendered) -> Iterable[RowFlag]:
         """Chats of one plan have the same findings, unless there is something in their text to be found."""

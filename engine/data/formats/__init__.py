@@ -10,7 +10,7 @@ from engine.data.conversation import Example
 from engine.data.formats.alpaca import ALPACA
 from engine.data.formats.fields import is_blank, refuse
 from engine.data.formats.format import Format
-from engine.data.formats.messages import CONVERSATIONS, messages_format
+from engine.data.formats.messages import CONVERSATIONS, MESSAGES, messages_format
 from engine.data.formats.padding import without_padding
 from engine.data.formats.prompt_completion import PROMPT_COMPLETION
 from engine.data.formats.question_answer import QUESTION_ANSWER
@@ -20,10 +20,10 @@ from engine.data.sources.rows import RawRow
 
 
 @lru_cache(maxsize=16)
-def formats(messages_field: str = "messages") -> tuple[Format, ...]:
+def formats(messages_field: str = MESSAGES) -> tuple[Format, ...]:
     """All formats in the order of their precedence: what says most about the row comes first."""
     return (
-        *(messages_format(field) for field in dict.fromkeys((messages_field, "messages", CONVERSATIONS))),
+        *(messages_format(field) for field in dict.fromkeys((messages_field, MESSAGES, CONVERSATIONS))),
         ALPACA,
         PROMPT_COMPLETION,
         QUESTION_ANSWER,
@@ -32,7 +32,7 @@ def formats(messages_field: str = "messages") -> tuple[Format, ...]:
     )
 
 
-def parse_row(raw: RawRow, messages_field: str = "messages") -> Example:
+def parse_row(raw: RawRow, messages_field: str = MESSAGES) -> Example:
     """Recognise the row's format by its keys, and check it.
 
     A row may have the keys of several formats, as sets do that keep a rendered `text` beside their messages, and tables

@@ -14,6 +14,7 @@ from engine.data.formats.tools import row_tools
 from engine.data.formats.turns import turns_of
 from engine.data.sources.rows import RawRow
 
+MESSAGES = "messages"
 CONVERSATIONS = "conversations"
 
 

@@ -77,3 +77,10 @@ def test_where_all_formats_are_empty_the_first_says_what_is_missing() -> None:
 def test_preference_rows_are_refused_as_what_they_are(row: dict[str, object]) -> None:
     assert refusal(row).code == "PREFERENCE_ROW"
     assert "preference" in refusal(row).reason
+
+
+def test_a_row_without_the_named_key_is_read_by_another_one_and_named(prepare_rows: Prepare) -> None:
+    prepared = prepare_rows({"chat": chat("a", "b")}, {"messages": chat("a", "b")}, messages_field="chat")
+    assert len(prepared.data.train) == 2
+    assert prepared.codes["MESSAGES_FIELD_MISSING"] == 1
+    assert "line 2" in prepared.flag("MESSAGES_FIELD_MISSING")
