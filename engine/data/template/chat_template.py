@@ -14,7 +14,7 @@ from engine.data.conversation import Turn
 from engine.data.errors import DataError
 from engine.data.template.clock import Clock
 from engine.data.template.environment import template_environment
-from engine.data.template.messages import MessageForms, plain_messages, traced_messages, traced_tools
+from engine.data.template.messages import MessageForms, OfferedTools, plain_messages, traced_messages
 from engine.data.template.traced import TracedStr
 from engine.data.template.watched import UnwatchableError, Watch
 from engine.data.template.watched_environment import WatchedEnvironment
@@ -62,6 +62,7 @@ class ChatTemplate:
         self.tokenizer = tokenizer
         self.forms = MessageForms()
         self.clock = Clock()
+        self._tools = OfferedTools()
         try:
             self._source = tokenizer.get_chat_template()
         except ValueError as error:
@@ -158,7 +159,7 @@ class ChatTemplate:
         return {
             **self.tokenizer.special_tokens_map,
             "messages": traced_messages(chat.turns, self.forms),
-            "tools": traced_tools(chat.tools),
+            "tools": self._tools.traced(chat.tools),
             "documents": None,
             "add_generation_prompt": chat.add_generation_prompt,
         }

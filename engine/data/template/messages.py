@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -9,12 +11,14 @@ from typing import Any, Literal
 from engine.data.conversation import CONTENT, REASONING, ROLE, TOOL_CALLS, Turn
 from engine.data.paths import ARGUMENTS, mapped_strings
 from engine.data.template.traced import Origin, TracedStr, concat
-from engine.data.template.traced_json import dumps
+from engine.data.template.traced_json import SharedObject, dumps
 
 OTHER_NAMES_OF_REASONING = ("thinking", "reasoning")
 """Keys under which some templates look for the reasoning; they get it under all of them."""
 
 TOOLS = "tools"
+
+_KEPT_TOOLS = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +47,29 @@ def plain_messages(turns: Iterable[Turn], forms: MessageForms) -> list[dict[str,
     return [_message(turn, forms, _untraced) for turn in turns]
 
 
-def traced_tools(tools: Sequence[Mapping[str, Any]]) -> list[Any] | None:
-    """The tools that a row offers, traced to no turn, so that their text stays the data's."""
-    traced: list[Any] = mapped_strings(tools, _tracer(None, TracedStr.from_data), TOOLS, keys=True)
-    return traced or None
+class OfferedTools:
+    """The tools that rows offer, traced to no turn, so that their text stays the data's.
+
+    Most rows of a data set offer the same ones, so the last ones are kept.
+    """
+
+    def __init__(self) -> None:
+        self._traced: OrderedDict[str, list[Any]] = OrderedDict()
+
+    def traced(self, tools: Sequence[Mapping[str, Any]]) -> list[Any] | None:
+        """The tools with every string traced; None where there is none."""
+        if not tools:
+            return None
+        key = json.dumps(tools)
+        traced = self._traced.pop(key, None) or _traced_tools(tools)
+        self._traced[key] = traced
+        if len(self._traced) > _KEPT_TOOLS:
+            self._traced.popitem(last=False)
+        return list(traced)
+
+
+def _traced_tools(tools: Sequence[Mapping[str, Any]]) -> list[Any]:
+    return [SharedObject(tool) for tool in mapped_strings(tools, _tracer(None, TracedStr.from_data), TOOLS, keys=True)]
 
 
 def _tracer(turn: int | None, make: Callable[[str, Origin], str]) -> Callable[[str, str], str]:

@@ -15,6 +15,17 @@ _ESCAPED = re.compile(r'["\\\x00-\x1f]')
 _ESCAPED_TO_ASCII = re.compile(r'["\\\x00-\x1f]|[^\x00-\x7e]')
 
 
+class SharedObject(dict[str, Any]):
+    """An object that many rows have in common, such as a tool on offer, and its JSON once that was asked for.
+
+    Templates cannot change it: the sandbox they run in lets them change nothing.
+    """
+
+    def __init__(self, items: Mapping[str, Any]) -> None:
+        super().__init__(items)
+        self.texts: dict[object, str] = {}
+
+
 def dumps(
     value: Any, ensure_ascii: bool, indent: int | str | None, separators: tuple[str, str] | None, sort_keys: bool
 ) -> str:
@@ -22,6 +33,18 @@ def dumps(
 
     Falls back to the untraced text if the two differ, which happens for no value that JSON itself can hold.
     """
+    if not isinstance(value, SharedObject):
+        return _dumps(value, ensure_ascii, indent, separators, sort_keys)
+    pair = None if separators is None else (separators[0], separators[1])
+    options = (ensure_ascii, indent, pair, sort_keys)
+    if options not in value.texts:
+        value.texts[options] = _dumps(value, *options)
+    return value.texts[options]
+
+
+def _dumps(
+    value: Any, ensure_ascii: bool, indent: int | str | None, separators: tuple[str, str] | None, sort_keys: bool
+) -> str:
     plain = json.dumps(value, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys)
     if not _holds_traced(value):
         return plain
