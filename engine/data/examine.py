@@ -18,10 +18,10 @@ from engine.data.errors import BadRow, BadRowError
 from engine.data.feeding.samples import LossMask
 from engine.data.formats import parse_row
 from engine.data.formats.messages import MESSAGES
+from engine.data.masking.rules import MaskOptions
 from engine.data.rendering.plan import PlannedDraft
 from engine.data.rendering.rendered import Rendered, loss_masks
 from engine.data.rendering.renderer import Renderer
-from engine.data.rendering.rules import MaskOptions
 from engine.data.sources.rows import RawRow
 
 

@@ -10,7 +10,7 @@ from engine.data.audit.flags import RowFlag, Severity
 from engine.data.conversation import Example, role_of
 from engine.data.errors import BadRow
 from engine.data.examine import Examined
-from engine.data.rendering.reasons import Segment
+from engine.data.masking.reasons import Segment
 from engine.inspect.opening import Inspection
 from engine.inspect.tokens import RowTokens
 

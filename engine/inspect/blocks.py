@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import NamedTuple
 
-from engine.data.rendering.reasons import Segment, Why
+from engine.data.masking.reasons import Segment, Why
 from engine.inspect.tokens import RowTokens, Stretch
 
 _TEMPLATES_OWN = frozenset({Why.TEMPLATE, Why.HEADER, Why.TEMPLATE_IN_ANSWER})

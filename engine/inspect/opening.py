@@ -10,9 +10,9 @@ from engine.config import Config, Loaded
 from engine.config.schema import Model
 from engine.data.audit.flags import AuditFlag
 from engine.data.audit.tokenizer_checks import tokenizer_flags
+from engine.data.encoding.token_bytes import TokenBytes
 from engine.data.errors import DataError
 from engine.data.examine import Examiner
-from engine.data.rendering.token_bytes import TokenBytes
 from engine.data.sources.corpus import Corpus
 from engine.data.sources.rows import ReadProgress
 from engine.data.sources.specs import specs_of

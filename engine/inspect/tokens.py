@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from engine.data.conversation import role_of
+from engine.data.encoding.token_bytes import TokenBytes
 from engine.data.examine import Examined
+from engine.data.masking.reasons import Why
 from engine.data.rendering.provenance import Sources
-from engine.data.rendering.reasons import Why
 from engine.data.rendering.rendered import Rendered
-from engine.data.rendering.token_bytes import TokenBytes
 
 Stretch = tuple[int, int]
 """Characters from a place in the text up to another."""

@@ -10,11 +10,11 @@ from typing import Any, TypeVar
 
 from engine.config.schema import Data
 from engine.data.audit.ledger import Ledger
+from engine.data.encoding.byte_batch import ByteBatch
+from engine.data.encoding.encoded import EncodedText
 from engine.data.examine import Examiner
 from engine.data.feeding.store import StoreBuilder
-from engine.data.rendering.byte_batch import ByteBatch
-from engine.data.rendering.draft import Draft
-from engine.data.rendering.encoded import EncodedText
+from engine.data.masking.draft import Draft
 from engine.data.rendering.rendered import Rendered, loss_masks
 from engine.data.sources.corpus import Corpus
 from engine.data.sources.specs import specs_of

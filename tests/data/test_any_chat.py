@@ -7,7 +7,7 @@ import random
 import pytest
 
 from engine.data.formats import parse_row
-from engine.data.rendering.reasons import Why
+from engine.data.masking.reasons import Why
 from engine.data.rendering.rendered import Rendered
 from engine.data.rendering.renderer import Renderer
 from engine.data.sources.rows import RawRow

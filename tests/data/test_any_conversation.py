@@ -14,10 +14,10 @@ from transformers import PreTrainedTokenizerFast
 
 from engine.data.conversation import Conversation, Turn
 from engine.data.errors import BadRow
-from engine.data.rendering.reasons import Why
+from engine.data.masking.reasons import Why
+from engine.data.masking.rules import MaskOptions
 from engine.data.rendering.rendered import Rendered
 from engine.data.rendering.renderer import Renderer
-from engine.data.rendering.rules import MaskOptions
 from tests.data import templates
 from tests.data.conftest import SPECIALS, byte_tokenizer
 

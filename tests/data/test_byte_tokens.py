@@ -10,10 +10,10 @@ from tokenizers import AddedToken, Tokenizer, models, normalizers, pre_tokenizer
 from transformers import PreTrainedTokenizerFast
 
 from engine.data.conversation import Document
-from engine.data.rendering.byte_tokens import ByteTokens, byte_places
-from engine.data.rendering.draft import OwnDraft
-from engine.data.rendering.reasons import Segment, Why
-from engine.data.rendering.tokens import SpecialTextError, TextEncoder
+from engine.data.encoding.byte_tokens import ByteTokens, byte_places
+from engine.data.encoding.text_encoder import SpecialTextError, TextEncoder
+from engine.data.masking.draft import OwnDraft
+from engine.data.masking.reasons import Segment, Why
 from engine.data.template.traced import TracedStr
 from tests.data.conftest import byte_tokenizer
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engine.data.conversation import Conversation, Turn
 from engine.data.errors import BadRow
-from engine.data.rendering.draft import Draft
+from engine.data.masking.draft import Draft
 from engine.data.rendering.rendered import Rendered
 from engine.data.rendering.renderer import Renderer
 from tests.data import templates

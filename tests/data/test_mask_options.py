@@ -6,10 +6,10 @@ import pytest
 
 from engine.data import DataError
 from engine.data.formats import parse_row
-from engine.data.rendering.draft import Draft
-from engine.data.rendering.reasons import Why
+from engine.data.masking.draft import Draft
+from engine.data.masking.reasons import Why
+from engine.data.masking.rules import MaskOptions
 from engine.data.rendering.renderer import Renderer
-from engine.data.rendering.rules import MaskOptions
 from engine.data.sources.rows import RawRow
 from tests.data import templates
 from tests.data.conftest import Message, Prepare, byte_tokenizer, chat

@@ -44,7 +44,7 @@ def test_the_date_in_a_template_is_that_of_the_start(prepare_rows: Prepare, monk
         def now(cls, tz: object = None) -> Later:
             return cls(2031, 3, 5)
 
-    from engine.data.rendering.draft import Draft
+    from engine.data.masking.draft import Draft
     from engine.data.rendering.renderer import Renderer
     from tests.data.test_draft import conversation
 

@@ -11,9 +11,9 @@ from transformers import PreTrainedTokenizerFast
 
 from engine.data import DataError
 from engine.data.conversation import Document
-from engine.data.rendering.draft import OwnDraft
-from engine.data.rendering.starts import TokenStarts
-from engine.data.rendering.tokens import TextEncoder
+from engine.data.encoding.starts import TokenStarts
+from engine.data.encoding.text_encoder import TextEncoder
+from engine.data.masking.draft import OwnDraft
 from engine.data.template.traced import Origin, TracedStr, concat
 from tests.data import templates
 from tests.data.conftest import Prepare, byte_tokenizer, chat

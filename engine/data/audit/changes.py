@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from engine.data.conversation import CONTENT, REASONING, Turn
-from engine.data.rendering.stretches import is_content
-from engine.data.rendering.think import THINK_CLOSE, THINK_OPEN, think_stop
+from engine.data.masking.stretches import is_content
+from engine.data.masking.think import THINK_CLOSE, THINK_OPEN, think_stop
 from engine.data.template.layout import DataPiece
 
 

@@ -8,7 +8,7 @@ from engine.data.audit.flags import RowFlag, Severity, turn_flag
 from engine.data.audit.hidden import hidden_characters, may_hide, told
 from engine.data.audit.tool_checks import tool_flags
 from engine.data.conversation import Conversation
-from engine.data.rendering.think import THINK_CLOSE, THINK_OPEN
+from engine.data.masking.think import THINK_CLOSE, THINK_OPEN
 
 
 def is_odd(texts: Iterable[str]) -> bool:

@@ -13,7 +13,7 @@ from engine.data.audit.flags import RowFlag, Severity
 from engine.data.audit.given_answers import GivenAnswers
 from engine.data.audit.hidden import hidden_characters, told
 from engine.data.conversation import Document, TokenRow
-from engine.data.rendering.reasons import Why
+from engine.data.masking.reasons import Why
 from engine.data.rendering.rendered import Rendered
 from engine.data.template.facts import TemplateFacts
 

@@ -9,10 +9,10 @@ from engine.data.audit.changes import dropped_reasoning, lost_text, removed_char
 from engine.data.audit.flags import RowFlag, Severity, turn_flag
 from engine.data.conversation import Conversation
 from engine.data.counted import counted
-from engine.data.rendering.reasons import Why
+from engine.data.masking.reasons import Why
+from engine.data.masking.stretches import Kind, is_content, kind_of
+from engine.data.masking.think import think_stop
 from engine.data.rendering.rendered import Rendered
-from engine.data.rendering.stretches import Kind, is_content, kind_of
-from engine.data.rendering.think import think_stop
 from engine.data.template.facts import TemplateFacts
 from engine.data.template.layout import DataPiece, data_pieces
 from engine.data.template.messages import TOOLS

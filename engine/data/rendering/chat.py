@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from itertools import count
 
 from engine.data.conversation import Conversation
+from engine.data.encoding.encoded import EncodedText
+from engine.data.encoding.text_encoder import SpecialTextError, TextEncoder
 from engine.data.errors import BadRow, DataError
+from engine.data.masking.draft import Draft, OwnDraft
+from engine.data.masking.rules import MaskRules
+from engine.data.masking.segments import mask_segments
 from engine.data.rendering.comparisons import Comparisons
-from engine.data.rendering.draft import Draft, OwnDraft
-from engine.data.rendering.encoded import EncodedText
-from engine.data.rendering.masking import mask_segments
 from engine.data.rendering.plans import PlanBook
 from engine.data.rendering.rendered import Rendered
-from engine.data.rendering.rules import MaskRules
-from engine.data.rendering.tokens import SpecialTextError, TextEncoder
 from engine.data.template.chat_template import ChatTemplate, TemplateRefusedError, UntracedTextError
 
 _CHECK_EVERY = 500  # chats drawn up by a plan: one of them goes the long way, too, and the two are compared

@@ -10,7 +10,7 @@ from collections import Counter
 from typing import Any
 
 from engine.data.conversation import CONTENT, Conversation, Turn
-from engine.data.rendering.think import THINK_CLOSE, THINK_OPEN
+from engine.data.masking.think import THINK_CLOSE, THINK_OPEN
 
 _FIRST_ROWS = 100
 _FIRST_OF_A_KIND = 3

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from engine.data.conversation import TokenRow
+from engine.data.encoding.token_bytes import TokenBytes
 from engine.data.errors import BadRow
-from engine.data.rendering.draft import OwnDraft
-from engine.data.rendering.reasons import Segment, Why
+from engine.data.masking.draft import OwnDraft
+from engine.data.masking.reasons import Segment, Why
 from engine.data.rendering.rendered import Rendered
-from engine.data.rendering.token_bytes import TokenBytes
 from engine.data.template.traced import TracedStr
 
 

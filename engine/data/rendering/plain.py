@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine.data.conversation import Document
+from engine.data.encoding.encoded import EncodedText
+from engine.data.encoding.text_encoder import SpecialTextError, TextEncoder
 from engine.data.errors import BadRow
-from engine.data.rendering.draft import OwnDraft
-from engine.data.rendering.encoded import EncodedText
-from engine.data.rendering.reasons import Segment, Why
+from engine.data.masking.draft import OwnDraft
+from engine.data.masking.reasons import Segment, Why
 from engine.data.rendering.rendered import Rendered
-from engine.data.rendering.tokens import SpecialTextError, TextEncoder
 from engine.data.template.traced import Origin, Run, TracedStr
 
 

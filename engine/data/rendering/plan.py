@@ -9,8 +9,8 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from engine.data.conversation import Conversation
-from engine.data.rendering.draft import Draft, Spans
-from engine.data.rendering.reasons import Segment, Why
+from engine.data.masking.draft import Draft, Spans
+from engine.data.masking.reasons import Segment, Why
 from engine.data.template.traced import Origin, Run, TracedStr
 from engine.data.template.watched import Guard
 

@@ -15,11 +15,11 @@ from typing import Any
 
 from engine.data.blank import says_nothing
 from engine.data.conversation import Conversation
-from engine.data.rendering.draft import Draft
+from engine.data.masking.draft import Draft
+from engine.data.masking.reasons import Why
+from engine.data.masking.rules import MaskRules
+from engine.data.masking.think import THINK_CLOSE
 from engine.data.rendering.plan import Border, Plan
-from engine.data.rendering.reasons import Why
-from engine.data.rendering.rules import MaskRules
-from engine.data.rendering.think import THINK_CLOSE
 from engine.data.template.chat_template import TemplateRefusedError
 from engine.data.template.header import beginnings
 from engine.data.template.layout import data_pieces, template_gaps

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.data.conversation import Example
-from engine.data.rendering.draft import Draft
-from engine.data.rendering.encoded import EncodedText
-from engine.data.rendering.reasons import Segment
+from engine.data.encoding.encoded import EncodedText
+from engine.data.masking.draft import Draft
+from engine.data.masking.reasons import Segment
 from engine.data.template.traced import TracedStr
 from engine.labels import IGNORED_LABEL
 

@@ -8,15 +8,15 @@ from functools import cached_property
 from typing import Any
 
 from engine.data.conversation import Conversation, Document, Example
+from engine.data.encoding.text_encoder import TextEncoder
 from engine.data.errors import BadRow, DataError
+from engine.data.masking.draft import Draft
+from engine.data.masking.marks import marks_fault
+from engine.data.masking.rules import MaskOptions, MaskRules
 from engine.data.rendering.chat import ChatRenderer
-from engine.data.rendering.draft import Draft
 from engine.data.rendering.given_tokens import GivenTokenRenderer
-from engine.data.rendering.marks import marks_fault
 from engine.data.rendering.plain import PlainRenderer, frame_of
 from engine.data.rendering.rendered import Rendered
-from engine.data.rendering.rules import MaskOptions, MaskRules
-from engine.data.rendering.tokens import TextEncoder
 from engine.data.template.facts import TemplateFacts, find_facts, turn_tokens
 from engine.data.template.forms import adapted_template
 from engine.data.template.special_tokens import special_tokens

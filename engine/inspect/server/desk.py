@@ -8,7 +8,7 @@ from collections import OrderedDict
 from engine.data.conversation import Conversation, Document, Example
 from engine.data.errors import BadRow
 from engine.data.examine import Examined
-from engine.data.rendering.draft import Draft
+from engine.data.masking.draft import Draft
 from engine.inspect.opening import Inspection
 from engine.inspect.tokens import RowTokens, Stretch
 

@@ -11,7 +11,7 @@ from engine.data.audit.chat_checks import conversation_flags
 from engine.data.audit.flags import Severity
 from engine.data.conversation import Conversation
 from engine.data.errors import BadRow
-from engine.data.rendering.draft import Draft
+from engine.data.masking.draft import Draft
 from engine.inspect.as_json import all_flags, bad_row_as_json, flags_as_json, segment_as_json
 from engine.inspect.opening import Inspection
 from engine.inspect.server.background import Background

@@ -11,11 +11,11 @@ from itertools import pairwise
 import pytest
 
 from engine.data.conversation import Conversation
-from engine.data.rendering.masking import mask_segments
-from engine.data.rendering.reasons import Segment, Why
+from engine.data.masking.reasons import Segment, Why
+from engine.data.masking.rules import MaskOptions, MaskRules
+from engine.data.masking.segments import mask_segments
 from engine.data.rendering.rendered import Rendered
 from engine.data.rendering.renderer import Renderer
-from engine.data.rendering.rules import MaskOptions, MaskRules
 from engine.data.template.chat_template import ChatTemplate
 from engine.data.template.forms import adapted_template
 from engine.data.template.layout import data_pieces

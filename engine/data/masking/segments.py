@@ -15,10 +15,10 @@ from __future__ import annotations
 import re
 
 from engine.data.conversation import Turn
-from engine.data.rendering.reasons import Segment, Why
-from engine.data.rendering.rules import MaskRules, untrained_turns
-from engine.data.rendering.stretches import Kind, Stretch, is_content, stretches_of
-from engine.data.rendering.think import think_stop
+from engine.data.masking.reasons import Segment, Why
+from engine.data.masking.rules import MaskRules, untrained_turns
+from engine.data.masking.stretches import Kind, Stretch, is_content, stretches_of
+from engine.data.masking.think import think_stop
 from engine.data.template.header import header_in, supplied_length
 from engine.data.template.layout import data_pieces
 from engine.data.template.traced import TracedStr

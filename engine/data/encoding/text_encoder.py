@@ -22,12 +22,12 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import AddedToken, Encoding, Tokenizer
 
+from engine.data.encoding.byte_batch import ByteBatch
+from engine.data.encoding.byte_tokens import ByteTokens
+from engine.data.encoding.encoded import EncodedText
+from engine.data.encoding.starts import TokenStarts, place_of
 from engine.data.errors import DataError
-from engine.data.rendering.byte_batch import ByteBatch
-from engine.data.rendering.byte_tokens import ByteTokens
-from engine.data.rendering.draft import Draft
-from engine.data.rendering.encoded import EncodedText
-from engine.data.rendering.starts import TokenStarts, place_of
+from engine.data.masking.draft import Draft
 from engine.data.template.layout import data_pieces, data_spans, template_gaps
 from engine.data.template.traced import TracedStr
 

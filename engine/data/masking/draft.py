@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 from engine.data.conversation import Example
-from engine.data.rendering.reasons import Segment
+from engine.data.masking.reasons import Segment
 from engine.data.template.layout import data_spans
 from engine.data.template.traced import TracedStr
 

@@ -13,9 +13,9 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.data.rendering.byte_tokens import ByteStarts, ByteTokens, byte_places
-from engine.data.rendering.draft import Draft
-from engine.data.rendering.encoded import EncodedText
+from engine.data.encoding.byte_tokens import ByteStarts, ByteTokens, byte_places
+from engine.data.encoding.encoded import EncodedText
+from engine.data.masking.draft import Draft
 
 Counts = NDArray[np.int64]
 

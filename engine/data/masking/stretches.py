@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from enum import Enum, auto
 
 from engine.data.conversation import CONTENT, REASONING, TOOL_CALLS, Turn
-from engine.data.rendering.think import think_stop
+from engine.data.masking.think import think_stop
 from engine.data.template.ends import TurnEnds
 from engine.data.template.layout import DataPiece
 from engine.data.template.special_tokens import SpecialTokens

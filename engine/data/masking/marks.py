@@ -7,9 +7,9 @@ tools may trust them.
 from __future__ import annotations
 
 from engine.data.conversation import Turn
-from engine.data.rendering.masking import mask_segments
-from engine.data.rendering.reasons import Segment, Why
-from engine.data.rendering.rules import MaskOptions, MaskRules
+from engine.data.masking.reasons import Segment, Why
+from engine.data.masking.rules import MaskOptions, MaskRules
+from engine.data.masking.segments import mask_segments
 from engine.data.template.chat_template import ChatTemplate, TemplateRefusedError, UntracedTextError
 from engine.data.template.facts import TemplateFacts
 from engine.data.template.layout import data_pieces

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from engine.data.blank import says_nothing
 from engine.data.conversation import Turn
-from engine.data.rendering.reasons import Why
-from engine.data.rendering.think import think_stop
+from engine.data.masking.reasons import Why
+from engine.data.masking.think import think_stop
 from engine.data.template.facts import TemplateFacts
 from engine.data.template.special_tokens import SpecialTokens
 

@@ -1,0 +1,1 @@
+"""Texts to token ids, and where in the text each token begins."""

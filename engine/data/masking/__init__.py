@@ -1,0 +1,1 @@
+"""Which characters of a text have loss, and why."""
