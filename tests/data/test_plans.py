@@ -34,7 +34,7 @@ ODD = {
     "order": "{% if m.content > 'aa' %}later{% endif %}{{ m.content }}",
     "split": "{{ m.content.split('b')[-1] }}",
     "split at white space": "{{ m.content.split() | join('-') }}",
-    "partition": "{{ m.content.partition('b')[2] }}",
+    "partition": "{{ m.content.partition('b')[2] }}{{ m.content }}",
     "strip": "{{ m.content.strip('a') }}",
     "trim": "{{ m.content | trim }}",
     "replace": "{{ m.content | replace('a', 'bb') }}",
@@ -146,11 +146,7 @@ def is_planned(examined: Examined) -> bool:
 def test_a_plan_gives_what_the_long_way_gives(name: str) -> None:
     drawn, section = random.Random(name), DataSection(train_on_template_text=name.endswith("t"))
     tokenizer = byte_tokenizer(ALL[name])
-    try:
-        examiner = Examiner(tokenizer, section)
-        examine(examiner, [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}])
-    except Exception as refused:  # a template that no chat can be rendered with has no plan either
-        pytest.skip(str(refused))
+    examiner = Examiner(tokenizer, section)
     long_way = Examiner(tokenizer, section)
     forget_plans(long_way)
     for number in range(90):

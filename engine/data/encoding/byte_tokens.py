@@ -6,14 +6,15 @@ That is so for byte-level tokenizers, which most are. They need not work out the
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from functools import cached_property
-from typing import Any, Literal, overload
+from collections.abc import Sequence
+from typing import Any, Literal
 from unicodedata import is_normalized
 
 import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer, models
+
+from engine.data.encoding.starts import Starts
 
 _Form = Literal["NFC", "NFD", "NFKC", "NFKD"]
 _FORMS: tuple[_Form, ...] = ("NFC", "NFD", "NFKC", "NFKD")
@@ -54,15 +55,14 @@ class ByteTokens:
         return lengths
 
 
-class ByteStarts(Sequence[int]):
-    """The character in which each token of a text begins, from the tokens' bytes; listed when first needed."""
+class ByteStarts(Starts):
+    """The character in which each token of a text begins, from the tokens' bytes."""
 
     def __init__(self, text: str, lengths: NDArray[np.int32]) -> None:
         self._text = text
         self._lengths = lengths
 
-    @cached_property
-    def _all(self) -> list[int]:
+    def _listed(self) -> list[int]:
         starts = np.cumsum(self._lengths) - self._lengths
         if not self._text.isascii():
             is_continuation = np.frombuffer(self._text.encode(), dtype=np.uint8) & 0xC0 == 0x80
@@ -72,21 +72,6 @@ class ByteStarts(Sequence[int]):
 
     def __len__(self) -> int:
         return len(self._lengths)
-
-    @overload
-    def __getitem__(self, index: int) -> int: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[int]: ...
-    def __getitem__(self, index: int | slice) -> int | list[int]:
-        return self._all[index]
-
-    def __iter__(self) -> Iterator[int]:
-        return iter(self._all)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and self._all == list(other)
-
-    __hash__ = None  # type: ignore[assignment]  # as a list
 
 
 def byte_places(text: str, places: Sequence[int]) -> Sequence[int]:

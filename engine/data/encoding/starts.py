@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from functools import cached_property
@@ -10,22 +11,16 @@ from typing import Any, overload
 from tokenizers import Encoding
 
 
-class TokenStarts(Sequence[int]):
-    """The place in the text where each token of an encoding begins, in ascending order.
+class Starts(Sequence[int], ABC):
+    """The place in the text where each token begins, in ascending order; listed when first needed."""
 
-    The list of all of them is made when it is first needed; to divide the tokens among stretches of the text takes a
-    look at a few tokens only.
-    """
-
-    def __init__(self, encoding: Encoding) -> None:
-        self._encoding = encoding
+    @abstractmethod
+    def _listed(self) -> list[int]:
+        """All places."""
 
     @cached_property
     def _all(self) -> list[int]:
-        return [start for start, _ in self._encoding.offsets]
-
-    def __len__(self) -> int:
-        return len(self._encoding)
+        return self._listed()
 
     @overload
     def __getitem__(self, index: int) -> int: ...
@@ -38,9 +33,26 @@ class TokenStarts(Sequence[int]):
         return iter(self._all)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, TokenStarts | list) and self._all == list(other)
+        return isinstance(other, Starts | list) and self._all == list(other)
 
     __hash__ = None  # type: ignore[assignment]  # as a list
+
+
+class TokenStarts(Starts):
+    """The places of the tokens of an encoding.
+
+    To divide the tokens among stretches of the text takes a
+    look at a few tokens only.
+    """
+
+    def __init__(self, encoding: Encoding) -> None:
+        self._encoding = encoding
+
+    def _listed(self) -> list[int]:
+        return [start for start, _ in self._encoding.offsets]
+
+    def __len__(self) -> int:
+        return len(self._encoding)
 
     def tokens_before(self, place: int) -> int:
         """How many tokens begin before a place in the text: `bisect_left` over all the starts."""
