@@ -16,6 +16,7 @@ from engine.data.audit.report import Report
 from engine.data.errors import BadRow, DataError
 from engine.data.examine import Examined, Examiner
 from engine.data.feeding.store import SampleStore, StoreBuilder
+from engine.data.row_batches import batched
 from engine.data.sources.corpus import Corpus
 from engine.data.sources.rows import RawRow
 
@@ -144,23 +145,4 @@ def _batches(rows: Iterable[RawRow | BadRow], first: int, most: int) -> Iterator
     remaining = iter(rows)
     if batch := list(islice(remaining, first)):
         yield batch
-    batch, size = [], 0
-    for row in remaining:
-        batch.append(row)
-        size += 0 if isinstance(row, BadRow) else characters_of(row.value)
-        if len(batch) == most or size >= _CHARACTERS_AT_ONCE:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch
-
-
-def characters_of(value: object) -> int:
-    """How much text a value holds, roughly: lists of numbers count by their length."""
-    if isinstance(value, str):
-        return len(value)
-    if isinstance(value, dict):
-        return sum(map(characters_of, value.values()))
-    if isinstance(value, list):
-        return sum(map(characters_of, value)) if value and isinstance(value[0], dict | list | str) else len(value)
-    return 1
+    yield from batched(remaining, most, _CHARACTERS_AT_ONCE)

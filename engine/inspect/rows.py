@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from itertools import chain
 
 from engine.data.errors import BadRow, DataError
+from engine.data.row_batches import batched
 from engine.data.sources.corpus import Corpus, Span
 from engine.data.sources.rows import DataFile, RawRow, SourceSpec
-from engine.data.tokenized import characters_of
 
 Row = RawRow | BadRow
 
@@ -68,16 +68,7 @@ class Rows:
         Raises:
             DataError: as `read`.
         """
-        batch: list[Row] = []
-        size = 0
-        for row in self.read(start, stop):
-            batch.append(row)
-            size += 0 if isinstance(row, BadRow) else characters_of(row.value)
-            if len(batch) == rows or size >= characters:
-                yield batch
-                batch, size = [], 0
-        if batch:
-            yield batch
+        return batched(self.read(start, stop), rows, characters)
 
     @property
     def training_spans(self) -> Sequence[Span]:
