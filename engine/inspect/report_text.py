@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from engine.data.audit.flags import Severity
 from engine.data.audit.report import Report
+from engine.data.counted import counted
 from engine.inspect.fill import Json
 from engine.inspect.paper import Ink, Paper
 from engine.inspect.validation import is_ok
@@ -29,12 +30,13 @@ def print_report(report: Report, fill: Json | None, total: int, paper: Paper) ->
 def _print_counts(report: Report, fill: Json | None, total: int, paper: Paper) -> None:
     only = f" (the first of {total:,})" if report.rows_read < total else ""
     lines = {
-        "rows": f"{report.rows_read:,} read{only}: {report.rows_kept:,} can be trained, {report.rows_dropped:,} have "
-        f"nothing to train, {report.rows_bad:,} are bad{_in_brackets(report.left_out)}",
+        "rows": f"{report.rows_read:,} read{only}: {report.rows_kept:,} to train on, {report.rows_dropped:,} with "
+        f"nothing to train, {report.rows_bad:,} bad{_in_brackets(report.left_out)}",
         "formats": ", ".join(f"{kind} {rows:,}" for kind, rows in report.kinds.items()) or "none",
         "tokens": f"{report.tokens:,}, of them trained {report.loss_tokens:,}{_percent(report)}; "
         f"the longest row has {report.longest:,}",
-        "cut": f"{report.rows_truncated:,} rows are cut at the limit, {report.rows_without_end:,} of them in an answer",
+        "cut": f"{counted(report.rows_truncated, 'row')} at the limit of length, {report.rows_without_end:,} of them "
+        "in an answer",
     }
     if fill is not None:
         lines["packs"] = (

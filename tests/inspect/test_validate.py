@@ -126,7 +126,7 @@ def test_the_text_for_people(make_config: MakeConfig, pgs: Pgs) -> None:
     said = pgs("validate", "--config", make_config(*rows, max_seq_length=64))
     assert said.code == 1
     for part in (
-        "3 read: 1 can be trained, 1 have nothing to train, 1 are bad (UNKNOWN_SCHEMA 1, OVER_LIMIT 1)",
+        "3 read: 1 to train on, 1 with nothing to train, 1 bad (UNKNOWN_SCHEMA 1, OVER_LIMIT 1)",
         "trained by role",
         "up to 128",
         "chats.jsonl, line 2: ",
