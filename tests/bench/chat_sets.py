@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-TOPICS = ("argparse", "asyncio", "collections", "datetime", "decimal", "email.message", "functools", "http.client")
+TOPICS: tuple[str, ...] = ("argparse", "asyncio", "collections", "datetime", "decimal", "email.message", "functools")
+TOPICS += ("http.client",)
 TOPICS += ("inspect", "itertools", "json", "logging", "os", "pathlib", "random", "re", "shutil", "socket", "sqlite3")
 TOPICS += ("statistics", "string", "subprocess", "tarfile", "threading", "typing", "unittest.mock", "zipfile")
 

@@ -53,7 +53,7 @@ def seconds_until(command: Sequence[str], *marks: bytes) -> list[float]:
     pid, descriptor = pty.fork()
     if pid == 0:
         os.environ.update(TERM="xterm-256color", LANG="C.UTF-8")
-        os.execvp(command[0], command)
+        os.execvp(command[0], list(command))
     fcntl.ioctl(descriptor, termios.TIOCSWINSZ, struct.pack("HHHH", 36, 120, 0, 0))
     found: dict[bytes, float] = {}
     output = b""

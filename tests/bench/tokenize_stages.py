@@ -12,13 +12,13 @@ from engine.config.schema import Data
 from engine.data.audit.ledger import Ledger
 from engine.data.encoding.byte_batch import ByteBatch
 from engine.data.encoding.encoded import EncodedText
-from engine.data.examine import Examiner
+from engine.data.examine import Examined, Examiner
 from engine.data.feeding.store import StoreBuilder
 from engine.data.masking.draft import Draft
 from engine.data.rendering.rendered import Rendered, loss_masks
+from engine.data.row_batches import characters_of
 from engine.data.sources.corpus import Corpus
 from engine.data.sources.specs import specs_of
-from engine.data.tokenized import characters_of
 
 _BATCH = 512
 
@@ -73,7 +73,13 @@ def _pass(rows: list[Any], examiner: Examiner, ledger: Ledger, builder: StoreBui
     masks = lap("loss masks", lambda: loss_masks(rendered))
     results = lap("findings", lambda: list(map(examiner._examined, rendered, masks)))
     lap("ledger", lambda: list(map(ledger.enter, results)))
-    lap("store", lambda: [builder.add(one.row, one.rendered.ids, one.has_loss) for one in results])
+    lap("store", lambda: _store(builder, results))
+
+
+def _store(builder: StoreBuilder, results: list[Examined]) -> None:
+    for one in results:
+        assert one.rendered is not None
+        builder.add(one.row, one.rendered.ids, one.has_loss)
 
 
 def _encoded(encoder: Any, drafts: list[Draft], plain: list[str], ids: list[list[int]]) -> list[EncodedText | None]:
