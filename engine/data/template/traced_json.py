@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -49,8 +49,9 @@ def _dumps(
     if not _holds_traced(value):
         return plain
     item, key = separators or ((", " if indent is None else ","), ": ")
-    pieces = _Writer(ensure_ascii, indent, item, key, sort_keys).pieces(value, 0)
-    traced = concat(pieces)
+    writer = _Writer(ensure_ascii, indent, item, key, sort_keys)
+    writer.write(value, 0)
+    traced = concat(writer.out)
     return traced if traced == plain else plain
 
 
@@ -69,29 +70,43 @@ class _Writer:
     item_separator: str
     key_separator: str
     sort_keys: bool
+    out: list[str] = field(default_factory=list)
 
-    def pieces(self, value: Any, depth: int) -> Iterator[str]:
+    def write(self, value: Any, depth: int) -> None:
+        """Append the value's JSON to `out`."""
         if isinstance(value, str):
-            yield from self._quoted(value)
+            self._quoted(value)
         elif isinstance(value, Mapping):
-            items = sorted(value.items()) if self.sort_keys else list(value.items())
-            entries = [[*self._key(key), self.key_separator, *self.pieces(item, depth + 1)] for key, item in items]
-            yield from self._bracketed("{", entries, "}", depth)
+            self._object(value, depth)
         elif isinstance(value, list | tuple):
-            yield from self._bracketed("[", [list(self.pieces(item, depth + 1)) for item in value], "]", depth)
+            self._array(value, depth)
         else:
-            yield json.dumps(value)
+            self.out.append(json.dumps(value))
 
-    def _bracketed(self, opening: str, entries: list[list[str]], closing: str, depth: int) -> Iterator[str]:
-        yield opening
-        for number, entry in enumerate(entries):
-            if number:
-                yield self.item_separator
-            yield self._new_line(depth + 1)
-            yield from entry
-        if entries:
-            yield self._new_line(depth)
-        yield closing
+    def _object(self, value: Mapping[Any, Any], depth: int) -> None:
+        opening, between, closing = self._brackets("{", "}", bool(value), depth)
+        for key, item in sorted(value.items()) if self.sort_keys else value.items():
+            self.out.append(opening)
+            self._quoted(key if isinstance(key, str) else json.dumps(key))
+            self.out.append(self.key_separator)
+            self.write(item, depth + 1)
+            opening = between
+        self.out.append(closing)
+
+    def _array(self, value: Sequence[Any], depth: int) -> None:
+        opening, between, closing = self._brackets("[", "]", bool(value), depth)
+        for item in value:
+            self.out.append(opening)
+            self.write(item, depth + 1)
+            opening = between
+        self.out.append(closing)
+
+    def _brackets(self, opening: str, closing: str, is_filled: bool, depth: int) -> tuple[str, str, str]:
+        """What stands in front of the first entry, between two of them, and at the end."""
+        if not is_filled:
+            return "", "", opening + closing
+        inner, outer = self._new_line(depth + 1), self._new_line(depth)
+        return opening + inner, self.item_separator + inner, outer + closing
 
     def _new_line(self, depth: int) -> str:
         if self.indent is None:
@@ -99,24 +114,18 @@ class _Writer:
         step = self.indent if isinstance(self.indent, str) else " " * self.indent
         return "\n" + step * depth
 
-    def _key(self, key: Any) -> Iterator[str]:
-        if isinstance(key, str):
-            yield from self._quoted(key)
-        else:
-            yield f'"{json.dumps(key)}"'
-
-    def _quoted(self, text: str) -> Iterator[str]:
+    def _quoted(self, text: str) -> None:
         if not isinstance(text, TracedStr):
-            yield json.dumps(text, ensure_ascii=self.ensure_ascii)
+            self.out.append(json.dumps(text, ensure_ascii=self.ensure_ascii))
             return
-        yield '"'
+        self.out.append('"')
         position = 0
         for match in (_ESCAPED_TO_ASCII if self.ensure_ascii else _ESCAPED).finditer(text):
-            yield text.cut(position, match.start())
-            yield self._escaped(text.cut(match.start(), match.end()))
+            self.out.append(text.cut(position, match.start()))
+            self.out.append(self._escaped(text.cut(match.start(), match.end())))
             position = match.end()
-        yield text.cut(position, len(text)) if position else text
-        yield '"'
+        self.out.append(text.cut(position, len(text)) if position else text)
+        self.out.append('"')
 
     def _escaped(self, character: str) -> str:
         """One character as JSON writes it; each character of an escape has the origin of what it stands for."""
