@@ -13,10 +13,14 @@ from typing import Any
 
 ARGUMENTS = "arguments"
 
+_WITH_A_MEANING = re.compile(r"[\\.#]")
+
 
 def child_path(path: str, key: Any) -> str:
     """The path of what stands under `key` in the value at `path`."""
-    name = re.sub(r"[\\.#]", r"\\\g<0>", str(key))
+    name = str(key)
+    if _WITH_A_MEANING.search(name):
+        name = _WITH_A_MEANING.sub(r"\\\g<0>", name)
     return f"{path}.{name}" if path else name
 
 
