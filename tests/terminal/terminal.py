@@ -54,7 +54,11 @@ class Terminal:
     @property
     def text(self) -> str:
         """What the screen shows."""
-        return "\n".join(self._screen.display)
+        # Not `display`: amid an update a wide character may have lost its first cell, which that does not survive.
+        cells = self._screen.buffer
+        return "\n".join(
+            "".join(cells[y][x].data for x in range(self._screen.columns)) for y in range(self._screen.lines)
+        )
 
     def type(self, keys: bytes) -> None:
         os.write(self.master, keys)
