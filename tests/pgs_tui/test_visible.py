@@ -9,17 +9,8 @@ from rich.cells import cell_len
 from wcwidth import wcswidth
 
 from pgs_tui.visible import Piece, isolated, pieces, shown
+from tests.pgs_tui.making import BRACKETS
 
-BRACKETS = [
-    "see [/] here",
-    "[/usr/bin/python]",
-    "[link=http://x]y",
-    "list[int]",
-    "[red]stop[/red]",
-    "[@click=app.bell]tap[/]",
-    "\\[x]",
-    "open [bold only",
-]
 ISOLATES = "\u2068\u2069"
 
 

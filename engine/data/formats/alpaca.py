@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from engine.data.conversation import Conversation
-from engine.data.formats.fields import first_present, kind_of, optional_text, refuse
+from engine.data.formats.fields import first_present, optional_text, refuse, type_in_words
 from engine.data.formats.format import Format
 from engine.data.formats.tools import row_tools
 from engine.data.formats.turns import message, turns_of
@@ -42,7 +42,7 @@ def _history(raw: RawRow) -> list[dict[str, Any]]:
     if history is None:
         return []
     if not isinstance(history, list):
-        refuse(raw, "BAD_MESSAGE", f"history must be a list of [question, answer], found {kind_of(history)}")
+        refuse(raw, "BAD_MESSAGE", f"history must be a list of [question, answer], found {type_in_words(history)}")
     messages: list[dict[str, Any]] = []
     for pair in history:
         if not isinstance(pair, list | tuple) or len(pair) != 2:

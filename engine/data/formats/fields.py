@@ -21,7 +21,7 @@ def refuse(raw: RawRow, code: str, reason: str, turn: int | None = None) -> Neve
     raise BadRowError(bad_row(raw, code, reason, turn))
 
 
-def kind_of(value: Any) -> str:
+def type_in_words(value: Any) -> str:
     """What a value is, in words."""
     names = {dict: "an object", list: "a list", str: "a string", bool: "a boolean", int: "a number", float: "a number"}
     return "nothing (null)" if value is None else names.get(type(value), f"a {type(value).__name__}")
@@ -39,7 +39,7 @@ def checked_text(raw: RawRow, name: str, value: Any, turn: int | None = None) ->
         BadRowError: it is no string, or holds half of a surrogate pair.
     """
     if not isinstance(value, str):
-        refuse(raw, "BAD_MESSAGE", f"{name} must be a string, found {kind_of(value)}", turn)
+        refuse(raw, "BAD_MESSAGE", f"{name} must be a string, found {type_in_words(value)}", turn)
     if not value.isascii():
         try:
             value.encode("utf-8")
@@ -91,7 +91,7 @@ def fault_in(value: Any, depth: int = 0) -> str | None:
         return next(filter(None, (fault_in(item, depth + 1) for item in value)), None)
     if isinstance(value, float) and not math.isfinite(value):
         return f"{value} is not a number of JSON"
-    return None if value is None or isinstance(value, bool | int | float) else f"it holds {kind_of(value)}"
+    return None if value is None or isinstance(value, bool | int | float) else f"it holds {type_in_words(value)}"
 
 
 def _is_unicode(text: str) -> bool:

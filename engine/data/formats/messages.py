@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import partial
 
 from engine.data.conversation import Conversation, Kind
-from engine.data.formats.fields import kind_of, refuse
+from engine.data.formats.fields import refuse, type_in_words
 from engine.data.formats.format import Format
 from engine.data.formats.tools import row_tools
 from engine.data.formats.turns import turns_of
@@ -36,7 +36,7 @@ def parse_messages(raw: RawRow, field: str) -> Conversation:
     """
     messages = raw.value[field]
     if not isinstance(messages, list):
-        refuse(raw, "UNKNOWN_SCHEMA", f"{field!r} must be a list of messages, found {kind_of(messages)}")
+        refuse(raw, "UNKNOWN_SCHEMA", f"{field!r} must be a list of messages, found {type_in_words(messages)}")
     if not messages:
         refuse(raw, "EMPTY_CHAT", f"{field!r} is an empty list")
     kind: Kind = "conversations" if field == CONVERSATIONS else "messages"

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from engine.data.conversation import Conversation, Document, Part
-from engine.data.formats.fields import kind_of, optional_text, refuse
+from engine.data.formats.fields import optional_text, refuse, type_in_words
 from engine.data.formats.format import Format
 from engine.data.formats.tools import row_tools
 from engine.data.formats.turns import message, system_text, turns_of
@@ -51,7 +51,7 @@ def _messages(raw: RawRow, key: str, role: str) -> list[Any]:
     if isinstance(value, str):
         return [message(role, value)]
     if not isinstance(value, list):
-        refuse(raw, "BAD_MESSAGE", f"{key!r} must be a string or a list of messages, found {kind_of(value)}")
+        refuse(raw, "BAD_MESSAGE", f"{key!r} must be a string or a list of messages, found {type_in_words(value)}")
     return value
 
 

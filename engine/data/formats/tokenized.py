@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from engine.data.conversation import TokenRow
-from engine.data.formats.fields import kind_of, refuse
+from engine.data.formats.fields import refuse, type_in_words
 from engine.data.formats.format import Format
 from engine.data.sources.rows import RawRow
 from engine.labels import IGNORED_LABEL
@@ -69,14 +69,16 @@ def _numbers(raw: RawRow, key: str, length: int | None = None) -> list[int]:
     values = _listed(raw, key, length)
     if set(map(type, values)) - {int}:
         wrong = next(value for value in values if type(value) is not int)
-        refuse(raw, "BAD_TOKENS", f"{key} must hold whole numbers only, found {kind_of(wrong)} ({str(wrong)[:40]})")
+        refuse(
+            raw, "BAD_TOKENS", f"{key} must hold whole numbers only, found {type_in_words(wrong)} ({str(wrong)[:40]})"
+        )
     return values
 
 
 def _listed(raw: RawRow, key: str, length: int | None) -> list[Any]:
     values = raw.value[key]
     if not isinstance(values, list):
-        refuse(raw, "BAD_TOKENS", f"{key} must be a list of whole numbers, found {kind_of(values)}")
+        refuse(raw, "BAD_TOKENS", f"{key} must be a list of whole numbers, found {type_in_words(values)}")
     if length is not None and len(values) != length:
         refuse(raw, "BAD_TOKENS", f"{key} has {len(values)} entries, input_ids has {length}")
     return values

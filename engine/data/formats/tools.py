@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from engine.data.formats.fields import checked_text, fault_in, first_present, is_blank, kind_of, parsed_json, refuse
+from engine.data.formats.fields import (
+    checked_text,
+    fault_in,
+    first_present,
+    is_blank,
+    parsed_json,
+    refuse,
+    type_in_words,
+)
 from engine.data.sources.rows import RawRow
 
 _KEYS_OF_TOOLS = ("tools", "functions")
@@ -26,14 +34,18 @@ def row_tools(raw: RawRow) -> tuple[Mapping[str, Any], ...]:
         return ()
     tools = _unpacked(raw, key, raw.value[key])
     if not isinstance(tools, list):
-        refuse(raw, "BAD_TOOLS", f"{key} must be a list of tools, or a string of JSON with one, found {kind_of(tools)}")
+        refuse(
+            raw,
+            "BAD_TOOLS",
+            f"{key} must be a list of tools, or a string of JSON with one, found {type_in_words(tools)}",
+        )
     return tuple(_tool(raw, f"{key}[{number}]", tool) for number, tool in enumerate(tools))
 
 
 def _tool(raw: RawRow, name: str, tool: Any) -> Mapping[str, Any]:
     tool = _unpacked(raw, name, tool)
     if not isinstance(tool, dict):
-        refuse(raw, "BAD_TOOLS", f"{name} must be an object that describes a function, found {kind_of(tool)}")
+        refuse(raw, "BAD_TOOLS", f"{name} must be an object that describes a function, found {type_in_words(tool)}")
     fault = fault_in(tool)
     if fault is not None:
         refuse(raw, "BAD_TOOLS", f"{name} cannot be used: {fault}")
@@ -85,7 +97,7 @@ def _call(raw: RawRow, number: int, call: Any) -> dict[str, Any]:
     function = call.get("function", call) if isinstance(call, dict) else call
     if not isinstance(function, dict):
         what = "the function of a tool call" if isinstance(call, dict) else "a tool call"
-        reason = f"{what} must be an object with name and arguments, found {kind_of(function)}"
+        reason = f"{what} must be an object with name and arguments, found {type_in_words(function)}"
         refuse(raw, "BAD_TOOL_CALL", reason, number)
     if is_blank(function.get("name")):
         refuse(raw, "BAD_TOOL_CALL", "a tool call needs the name of its function", number)
@@ -111,7 +123,7 @@ def _arguments(raw: RawRow, number: int, name: str, function: Mapping[str, Any])
     if arguments is None:
         return {}
     if not isinstance(arguments, dict):
-        reason = f"the arguments of {name!r} must be an object, found {kind_of(arguments)}"
+        reason = f"the arguments of {name!r} must be an object, found {type_in_words(arguments)}"
         refuse(raw, "BAD_TOOL_ARGUMENTS", reason, number)
     fault = fault_in(arguments)
     if fault is not None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from engine.data.conversation import CONTENT, REASONING, TOOL_CALLS, Role, Turn
-from engine.data.formats.fields import checked_text, first_present, is_blank, kind_of, optional_text, refuse
+from engine.data.formats.fields import checked_text, first_present, is_blank, optional_text, refuse, type_in_words
 from engine.data.formats.tools import tool_calls, written_calls
 from engine.data.sources.rows import RawRow
 
@@ -93,7 +93,7 @@ def _plain_turn(given: Any, is_trained: bool) -> Turn | None:
 
 def _any_turn(raw: RawRow, number: int, given: Any, is_trained: bool) -> Turn:
     if not isinstance(given, dict):
-        reason = f"a message must be an object with role and content, found {kind_of(given)}"
+        reason = f"a message must be an object with role and content, found {type_in_words(given)}"
         refuse(raw, "BAD_MESSAGE", reason, number)
     given = _in_openai_form(given)
     role = _role(raw, number, given)
@@ -151,7 +151,7 @@ def _content(raw: RawRow, number: int, role: Role, given: Mapping[str, Any]) -> 
 
 def _part(raw: RawRow, number: int, part: Any) -> dict[str, str]:
     if not isinstance(part, dict):
-        reason = f"a part of the content must be an object with type and text, found {kind_of(part)}"
+        reason = f"a part of the content must be an object with type and text, found {type_in_words(part)}"
         refuse(raw, "BAD_MESSAGE", reason, number)
     kind = part.get("type", "text")
     if kind != "text":
