@@ -1,0 +1,164 @@
+"""The operators `pgs::gated_delta_rule` and `pgs::causal_conv1d`, each with an operator for its backward pass.
+
+Whatever looks at a model's operators (selective recomputation, compilation, a trace of the memory) sees one for a rule
+and one for a convolution. Both take documents of one line [1, T, ...] by `cu_seqlens`, int32 [N + 1] on the device,
+and once more on the host, so that the kernels' launch does not wait for the device.
+
+What the backward pass keeps: the inputs; on a GPU with kernels also two more outputs of the rule, which are empty
+elsewhere, where the forward pass is computed once more.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from engine.model.delta_rule import convolution, rule
+from engine.model.delta_rule.documents import CHUNK
+from engine.model.delta_rule.kernels import Borders, kernels, kernels_run_on
+
+
+@torch.library.custom_op("pgs::gated_delta_rule", mutates_args=())
+def gated_delta_rule(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    decay: Tensor,
+    beta: Tensor,
+    cu_seqlens: Tensor | None = None,
+    cu_seqlens_cpu: Tensor | None = None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The gated delta rule (`rule` has the formula): outputs [B, T, HV, V], and two tensors for the backward pass.
+
+    query, key: [B, T, H, K], brought to length 1 here; value: [B, T, HV, V]; decay (float32, in log space), beta:
+    [B, T, HV].
+    """
+    if _has_kernels(value):
+        return kernels().rule(query, key, value, decay, beta, Borders(cu_seqlens, cu_seqlens_cpu))
+    borders = cu_seqlens if cu_seqlens_cpu is None else cu_seqlens_cpu
+    outputs = rule.forward(query, key, value, decay, beta, borders)
+    return outputs, value.new_empty(0, dtype=torch.float32), value.new_empty(0)
+
+
+@gated_delta_rule.register_fake
+def _(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    decay: Tensor,
+    beta: Tensor,
+    cu_seqlens: Tensor | None = None,
+    cu_seqlens_cpu: Tensor | None = None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    outputs = torch.empty_like(value, memory_format=torch.contiguous_format)
+    if not _has_kernels(value):
+        return outputs, value.new_empty(0, dtype=torch.float32), value.new_empty(0)
+    return outputs, torch.empty_like(decay, dtype=torch.float32), key.new_empty(*beta.shape, CHUNK)
+
+
+@torch.library.custom_op("pgs::gated_delta_rule_backward", mutates_args=())
+def gated_delta_rule_backward(
+    gradient: Tensor,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    decay: Tensor,
+    beta: Tensor,
+    total: Tensor,
+    inverse: Tensor,
+    cu_seqlens: Tensor | None = None,
+    cu_seqlens_cpu: Tensor | None = None,
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+    """The gradients of query, key, value, decay and beta, each of its tensor's shape and dtype."""
+    if _has_kernels(value):
+        borders = Borders(cu_seqlens, cu_seqlens_cpu)
+        found = kernels().rule_gradients(gradient, query, key, value, beta, total, inverse, borders)
+        of_query, of_key, of_value, of_decay, of_beta = found
+        return of_query.to(query), of_key.to(key), of_value.to(value), of_decay.to(decay), of_beta.to(beta)
+    on_host = cu_seqlens if cu_seqlens_cpu is None else cu_seqlens_cpu
+    return rule.backward(gradient, query, key, value, decay, beta, on_host)
+
+
+@gated_delta_rule_backward.register_fake
+def _(gradient: Tensor, *inputs: Any, **_: Any) -> tuple[Tensor, ...]:
+    return tuple(torch.empty_like(one, memory_format=torch.contiguous_format) for one in inputs[:5])
+
+
+@torch.library.custom_op("pgs::causal_conv1d", mutates_args=())
+def causal_conv1d(
+    inputs: Tensor, weight: Tensor, cu_seqlens: Tensor | None = None, cu_seqlens_cpu: Tensor | None = None
+) -> Tensor:
+    """The causal convolution with SiLU: inputs [B, T, D], weight [D, W] -> [B, T, D]."""
+    if _has_kernels(inputs):
+        return kernels().convolution(inputs, weight, Borders(cu_seqlens, cu_seqlens_cpu))
+    return convolution.forward(inputs, weight, cu_seqlens if cu_seqlens_cpu is None else cu_seqlens_cpu)
+
+
+@causal_conv1d.register_fake
+def _(inputs: Tensor, weight: Tensor, cu_seqlens: Tensor | None = None, cu_seqlens_cpu: Tensor | None = None) -> Tensor:
+    return torch.empty_like(inputs, memory_format=torch.contiguous_format)
+
+
+@torch.library.custom_op("pgs::causal_conv1d_backward", mutates_args=())
+def causal_conv1d_backward(
+    gradient: Tensor,
+    inputs: Tensor,
+    weight: Tensor,
+    cu_seqlens: Tensor | None = None,
+    cu_seqlens_cpu: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:
+    """The gradients of inputs and weight."""
+    if _has_kernels(inputs):
+        borders = Borders(cu_seqlens, cu_seqlens_cpu)
+        of_inputs, of_weight = kernels().convolution_gradients(gradient, inputs, weight, borders)
+        return of_inputs.to(inputs), of_weight.to(weight)
+    on_host = cu_seqlens if cu_seqlens_cpu is None else cu_seqlens_cpu
+    return convolution.backward(gradient, inputs, weight, on_host)
+
+
+@causal_conv1d_backward.register_fake
+def _(
+    gradient: Tensor,
+    inputs: Tensor,
+    weight: Tensor,
+    cu_seqlens: Tensor | None = None,
+    cu_seqlens_cpu: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:
+    like = torch.contiguous_format
+    return torch.empty_like(inputs, memory_format=like), torch.empty_like(weight, memory_format=like)
+
+
+def _keep_for_rule(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor, Tensor]) -> None:
+    ctx.set_materialize_grads(False)
+    ctx.save_for_backward(*inputs[:5], *output[1:], *inputs[5:])
+
+
+def _rule_gradients(ctx: Any, gradient: Tensor | None, *_: Any) -> tuple[Tensor | None, ...]:
+    if gradient is None:
+        return (None,) * 7
+    found = torch.ops.pgs.gated_delta_rule_backward(gradient, *ctx.saved_tensors)
+    return (*found, None, None)
+
+
+def _keep_for_convolution(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+    ctx.save_for_backward(*inputs)
+
+
+def _convolution_gradients(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+    found = torch.ops.pgs.causal_conv1d_backward(gradient, *ctx.saved_tensors)
+    return (*found, None, None)
+
+
+gated_delta_rule.register_autograd(_rule_gradients, setup_context=_keep_for_rule)
+causal_conv1d.register_autograd(_convolution_gradients, setup_context=_keep_for_convolution)
+
+
+def _has_kernels(tensor: Tensor) -> bool:
+    """Whether the kernels compute this; a GPU that is only imagined, in a trace of the memory, counts as one with."""
+    if tensor.device.type != "cuda":
+        return False
+    if not torch.cuda.is_available():
+        return True
+    return kernels_run_on(tensor.device.index or 0)
