@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from engine.checkpoint import CheckpointStore
+from engine.checkpoint import CheckpointStore, NoOriginal, Original, find_original
 from engine.checkpoint.trainer_state import load_progress, restore_optimizer_and_random_state
 from engine.config import Config, Loaded, check_schedule, check_updates
 from engine.data import PreparedData, Report, Severity, prepare
@@ -21,7 +21,7 @@ from engine.memory.live import MemoryMeter
 from engine.model.head import loss_head
 from engine.model.hub import is_local, local_folder
 from engine.model.load import check_vocabulary, load_model, pick_device, weights_dtype
-from engine.model.tokenizer import load_tokenizer
+from engine.model.tokenizer import load_tokenizer, stand_in_note
 from engine.monitor import visible_card_names
 from engine.optim.build import build_optimizer
 from engine.optim.schedules import warmup_steps
@@ -57,6 +57,8 @@ def assemble(loaded: Loaded, session: Session, opened: Opened, command: str) -> 
     device = _device(session)
     folder = _model_folder(config, session)
     tokenizer = load_tokenizer(folder, config.model)
+    if note := stand_in_note(folder, config.model):
+        session.say(f"note: {note}")
     data = _prepare_data(config, session, tokenizer)
     train = config.train
     sampler = make_sampler(config, data, packs=config.data.packing)
@@ -65,6 +67,7 @@ def assemble(loaded: Loaded, session: Session, opened: Opened, command: str) -> 
     session.phase("loading model")
     _seed(train.seed)
     model = _load_weights(config, folder, device, opened.checkpoint)
+    original = _original_files(config, folder, opened.checkpoint, model, session)
     check_vocabulary(model, tokenizer)
     head = loss_head(model, config.memory.chunked_loss, config.memory.loss_chunk_tokens)
     sampler, isolation = keep_packs_apart(model, sampler, config, data, session)
@@ -80,7 +83,7 @@ def assemble(loaded: Loaded, session: Session, opened: Opened, command: str) -> 
         data=data,
         sampler=sampler,
         optimizer=optimizer,
-        saver=Saver(session, store, model, tokenizer, optimizer),
+        saver=Saver(session, store, model, tokenizer, optimizer, original),
         health=TrainingHealth(config, warmup_steps(train, total_steps)),
         clock=StepClock(device),
         meter=MemoryMeter(model, optimizer, device),
@@ -116,7 +119,10 @@ def _model_folder(config: Config, session: Session) -> Path:
     if not is_local(name):
         session.phase("downloading")
     return local_folder(
-        name, config.model.trust_remote_code, lambda done, total: session.progress("downloading", done, total, "bytes")
+        name,
+        config.model.trust_remote_code,
+        lambda done, total: session.progress("downloading", done, total, "bytes"),
+        config.model.init,
     )
 
 
@@ -176,6 +182,20 @@ def _load_weights(config: Config, folder: Path, device: torch.device, checkpoint
     if checkpoint is None:
         return load_model(folder, config.model, device)
     return load_model(checkpoint, config.model.model_copy(update={"init": "pretrained"}), device)
+
+
+def _original_files(
+    config: Config, folder: Path, checkpoint: Path | None, model: PreTrainedModel, session: Session
+) -> Original | None:
+    """The files that the weights came from, to be written again at each save; None for weights that came from none."""
+    if checkpoint is None and config.model.init == "random":
+        return None
+    found = find_original(checkpoint or folder, model)
+    if not isinstance(found, NoOriginal):
+        return found
+    if found.sentence:
+        session.say(f"warning: {found.sentence}")
+    return None
 
 
 def _check_with_all_known(config: Config, session: Session, device: torch.device, total_steps: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -10,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from engine.checkpoint import CheckpointStore, NotEnoughSpaceError, first_not_finite, saved_bytes
+from engine.checkpoint import CheckpointStore, NotEnoughSpaceError, Original, first_not_finite, saved_bytes
+from engine.checkpoint.merge import write_merged
+from engine.checkpoint.safetensors_file import SourceChangedError
 from engine.checkpoint.trainer_state import save_trainer_state
 from engine.errors import UserError
 from engine.events import Alert, Checkpoint
@@ -47,6 +50,8 @@ class Saver:
     model: PreTrainedModel
     tokenizer: PreTrainedTokenizerBase
     optimizer: torch.optim.Optimizer
+    original: Original | None = None
+    """The files that the model came from: written again with the trained tensors. None: the model alone is saved."""
     saved_step: int | None = None
     _failures: dict[str, Alert] = field(default_factory=dict)
     """By code: alerts of saves that failed, open until a save succeeds."""
@@ -124,7 +129,8 @@ class Saver:
         self.session.phase("saving")
         begin = time.perf_counter()
         self._refuse_not_finite(step)
-        path = store(lambda folder: self._write(folder, state), saved_bytes(self.model, self.optimizer))
+        path = store(lambda folder: self._write(folder, state), saved_bytes(self.model, self.optimizer, self.original))
+        self._leave_removed_original(path)
         self.saved_step = step
         relative = str(path.relative_to(self.session.run.path))
         self.session.where.last_checkpoint = relative
@@ -141,9 +147,33 @@ class Saver:
         return path
 
     def _write(self, folder: Path, state: State) -> None:
-        self.model.save_pretrained(folder)
+        self._write_model(folder)
         self.tokenizer.save_pretrained(folder)
         save_trainer_state(folder, state, self.optimizer)
+
+    def _write_model(self, folder: Path) -> None:
+        if self.original is not None:
+            try:
+                write_merged(self.original, self.model, folder)
+                return
+            except SourceChangedError as error:
+                self._give_original_up(error)
+                shutil.rmtree(folder)
+                folder.mkdir()
+        self.model.save_pretrained(folder)
+
+    def _give_original_up(self, error: SourceChangedError) -> None:
+        assert self.original is not None
+        count, where = len(self.original.not_loaded), self.original.folder
+        lost = f"all but the {count:,} tensors of {where} that this run does not load" if count else "all weights"
+        self.session.say(f"warning: From now on checkpoints hold {lost}: {error}.")
+        self.original.close()
+        self.original = None
+
+    def _leave_removed_original(self, saved: Path) -> None:
+        """An original that was an old checkpoint, now removed, would keep its space while it is open."""
+        if self.original is not None and self.original.is_removed:
+            self.original = self.original.moved_to(saved)
 
     def _refuse_not_finite(self, step: int) -> None:
         name = first_not_finite(self.model)

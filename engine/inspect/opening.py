@@ -89,6 +89,7 @@ def _tokenizer(model: Model, progress: ReadProgress) -> Any:
         model.name_or_path,
         model.trust_remote_code,
         lambda done, total: progress("downloading the tokenizer", done, total),
+        model.init,
     )
     progress(_TOKENIZER, 0, 0)
     return load_tokenizer_without_torch(folder, model)

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Literal
 
 from engine.errors import UserError
 from engine.hub_progress import ByteProgress, reporting
+from engine.model.architectures import shipped_folder
+
+Init = Literal["pretrained", "random"]
 
 FILES = ("*.json", "*.safetensors", "*.jinja", "*.txt", "*.model")
 OLD_WEIGHTS = ("*.bin",)
@@ -15,17 +19,25 @@ WEIGHTS = ("*.safetensors",)
 _KEY = "model.name_or_path"
 
 
-def local_folder(name_or_path: str, trust_remote_code: bool, progress: ByteProgress) -> Path:
+def local_folder(name_or_path: str, trust_remote_code: bool, progress: ByteProgress, init: Init = "pretrained") -> Path:
     """The folder with the model's files: the path itself, or the hub's files in the local cache.
+
+    For random weights no weights are fetched, and of a model whose shape comes with the program nothing is.
 
     Raises UserError when there is no such folder, no such model, no permission, or no network.
     """
+    if init == "random":
+        return tokenizer_folder(name_or_path, trust_remote_code, progress, init)
     return _existing_folder(name_or_path) or _from_hub(name_or_path, trust_remote_code, progress)
 
 
-def tokenizer_folder(name_or_path: str, trust_remote_code: bool, progress: ByteProgress) -> Path:
+def tokenizer_folder(
+    name_or_path: str, trust_remote_code: bool, progress: ByteProgress, init: Init = "pretrained"
+) -> Path:
     """A folder with all of the model's files but the weights, which may be many GB. Raises UserError as above."""
     folder = _existing_folder(name_or_path)
+    if folder is None and init == "random":
+        folder = shipped_folder(name_or_path)
     if folder is not None:
         return folder
     patterns = [pattern for pattern in _patterns(trust_remote_code) if pattern not in WEIGHTS]
@@ -45,7 +57,7 @@ def _existing_folder(name_or_path: str) -> Path | None:
 
 
 def is_local(name_or_path: str) -> bool:
-    """True where no download is needed to find the model."""
+    """True where the model is a folder on this machine."""
     return Path(name_or_path).expanduser().is_dir()
 
 
