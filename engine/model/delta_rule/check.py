@@ -37,7 +37,8 @@ def recurrence(
 ) -> Tensor:
     """The definition, one token after another; shapes as the operator's. Slow, and differentiable."""
     group = value.shape[2] // key.shape[2]
-    query, key = (_unit(one).repeat_interleave(group, dim=2).flatten(0, 1) for one in (query, key))  # [T, HV, K]
+    query = _unit(query).repeat_interleave(group, dim=2).flatten(0, 1)  # [T, HV, K]
+    key = _unit(key).repeat_interleave(group, dim=2).flatten(0, 1)
     borders = set(borders_of(value.shape, cu_seqlens))
     state = value.new_zeros(value.shape[2], key.shape[-1], value.shape[-1])  # [HV, K, V]
     outputs = []
@@ -80,5 +81,6 @@ def _with_gradients(inputs: list[Tensor], above: Tensor, borders: Tensor) -> lis
 
 def _exact_with_gradients(inputs: list[Tensor], above: Tensor, borders: Tensor) -> list[Tensor]:
     exact = [one.detach().cpu().double().requires_grad_() for one in inputs]
-    outputs = recurrence(*exact, borders)
+    query, key, value, decay, beta = exact
+    outputs = recurrence(query, key, value, decay, beta, borders)
     return [outputs.detach(), *torch.autograd.grad(outputs, exact, above.cpu().double())]

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import importlib
 import importlib.metadata
-import importlib.util
 import inspect
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from types import ModuleType
 from typing import Any
@@ -42,12 +41,11 @@ class KernelReport:
 
 def kernel_report(device: torch.device) -> KernelReport:
     """The versions of the kernels, and whether they are refused on this GPU."""
-    versions = [_version(name) for name in ("flash-linear-attention", "triton", "tilelang")]
-    report = KernelReport(*versions, refused=None)
+    report = KernelReport(_version("flash-linear-attention"), _version("triton"), _version("tilelang"), refused=None)
     if device.type != "cuda" or report.flash_linear_attention is None:
         return report
     refused = refusal(torch.cuda.get_device_capability(device), report.triton, report.tilelang)
-    return KernelReport(*versions, refused=refused or _why_not_bound())
+    return replace(report, refused=refused or _why_not_bound())
 
 
 def refusal(capability: tuple[int, int], triton: str | None, tilelang: str | None) -> str | None:
@@ -61,6 +59,14 @@ def refusal(capability: tuple[int, int], triton: str | None, tilelang: str | Non
             "install tilelang, or Triton 3.7.1 or newer"
         )
     return None
+
+
+@dataclass(frozen=True, slots=True)
+class Borders:
+    """`cu_seqlens` on the device and, so that nobody has to wait for it, on the host."""
+
+    here: Tensor | None
+    on_host: Tensor | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +89,7 @@ class Kernels:
         That is the decay summed up in each chunk, float32 [B, T, HV], and the inverse of each chunk's triangular
         system [B, T, HV, 64].
         """
-        with torch.cuda.device_of(value):
+        with torch.cuda.device(value.device):
             total, outputs, inverse, *_ = self.rule_forward(
                 q=self.norm_forward(query.contiguous())[0],
                 k=self.norm_forward(key.contiguous())[0],
@@ -110,7 +116,7 @@ class Kernels:
         borders: Borders,
     ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
         """The gradients of query, key, value, decay and beta."""
-        with torch.cuda.device_of(value):
+        with torch.cuda.device(value.device):
             unit_query, query_length = self.norm_forward(query.contiguous())
             unit_key, key_length = self.norm_forward(key.contiguous())
             of_query, of_key, of_value, of_beta, of_decay, *_ = self.rule_backward(
@@ -133,7 +139,7 @@ class Kernels:
 
     def convolution(self, inputs: Tensor, weight: Tensor, borders: Borders) -> Tensor:
         """inputs [B, T, D], weight [D, W] -> [B, T, D], with SiLU."""
-        with torch.cuda.device_of(inputs):
+        with torch.cuda.device(inputs.device):
             outputs, _ = self.convolution_forward(
                 x=inputs.contiguous(),
                 weight=weight.contiguous(),
@@ -150,7 +156,7 @@ class Kernels:
         self, gradient: Tensor, inputs: Tensor, weight: Tensor, borders: Borders
     ) -> tuple[Tensor, Tensor]:
         """The gradients of inputs and weight."""
-        with torch.cuda.device_of(inputs):
+        with torch.cuda.device(inputs.device):
             of_inputs, of_weight, *_ = self.convolution_backward(
                 x=inputs.contiguous(),
                 dy=gradient.contiguous(),
@@ -168,14 +174,6 @@ class Kernels:
         if borders.here is None:
             return None
         return self.chunk_indices(borders.here, CHUNK, cu_seqlens_cpu=borders.on_host)
-
-
-@dataclass(frozen=True, slots=True)
-class Borders:
-    """`cu_seqlens` on the device and, so that nobody has to wait for it, on the host."""
-
-    here: Tensor | None
-    on_host: Tensor | None
 
 
 @cache

@@ -228,7 +228,7 @@ def _backward_inside(inputs: _Inputs, inside: _Inside, scan: _Scan) -> tuple[Ten
 
 def _through_unit_length(gradient: Tensor, raw: Tensor, scale: float) -> Tensor:
     """The gradient of `raw` [B, T, H, K], given that [B x T, HV, K] of `raw` brought to length `scale`."""
-    heads = gradient.unflatten(1, (raw.shape[2], -1)).sum(2).view(raw.shape) * scale
+    heads: Tensor = gradient.view(*raw.shape[:-1], -1, raw.shape[-1]).sum(3) * scale
     wide = raw.to(heads.dtype)
     inverse = (wide.square().sum(-1, keepdim=True) + EPSILON).rsqrt()
     along = (heads * wide).sum(-1, keepdim=True) * inverse.square()

@@ -12,7 +12,8 @@ from torch import nn
 
 from engine.data.feeding.batches import Packs
 from engine.model.decoder import decoder_of
-from engine.model.packed.layout import Layout, spread, stacked
+from engine.model.delta_rule.mixer import takes_documents
+from engine.model.packed.layout import Layout, borders_of, one_line, stacked
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -51,7 +52,8 @@ class Isolation:
     """Tells a model of the documents in its lines.
 
     Attention learns of them by position ids that restart, by a mask, or by `cu_seqlens` with flash attention. Layers
-    that carry a state do not know of documents on every machine, so their tokens are laid out anew: see `layout`. Only
+    that carry a state take `cu_seqlens` where they compute with our operators; the tokens of others are laid out anew,
+    see `layout`. Only
     this model's own layers are wrapped, and `remove` takes the wrappers off again.
     """
 
@@ -61,14 +63,17 @@ class Isolation:
         self._entered: Layout | None = None
         self._layout: Layout | None = None
         self._hook = decoder_of(model).register_forward_pre_hook(self._begin)
+        self._forwards_before = [vars(mixer).get("forward") for mixer in way.mixers]
         for mixer in way.mixers:
             mixer.forward = partial(self._forward, mixer.forward)
 
     def remove(self) -> None:
         """Take the wrappers off."""
         self._hook.remove()
-        for mixer in self.way.mixers:
+        for mixer, forward in zip(self.way.mixers, self._forwards_before, strict=True):
             del mixer.forward
+            if forward is not None:
+                mixer.forward = forward
 
     def enter(self, packs: Packs | None) -> dict[str, Any]:
         """Be ready for a batch with these packs, or with one document a line; returns what the model is to be told.
@@ -82,7 +87,7 @@ class Isolation:
         self._entered = self.way.layout(packs, weight.device) if self.way.mixers else None
         told: dict[str, Any] = {"position_ids": packs.position_ids.to(weight.device, non_blocking=True)}
         if uses_flash_attention(self._model):
-            told |= _borders(packs, weight.device)
+            told |= _told_to_flash_attention(packs, weight.device)
         if self.way.brings_mask:
             told["attention_mask"] = _masks(self._model, told["position_ids"])
         return told
@@ -117,25 +122,14 @@ def _layouts(model: PreTrainedModel, mixers: Sequence[nn.Module]) -> Iterator[tu
         yield "", stacked
         return
     layers = f"{len(mixers)} {type(mixers[0]).__name__} layers"
-    gaps = {_window(mixer) - 1 for mixer in mixers}
-    if model.device.type == "cuda" and len(gaps) == 1 and all(map(_takes_cu_seqlens, mixers)):
-        yield f" and cu_seqlens in {layers}", partial(spread, gap=gaps.pop())
+    if all(map(takes_documents, mixers)):
+        yield f" and cu_seqlens in {layers}", one_line
     yield f" and each document by itself in {layers}", stacked
 
 
-def _takes_cu_seqlens(mixer: nn.Module) -> bool:
-    return type(mixer).__name__.endswith("GatedDeltaNet")
-
-
-def _window(mixer: nn.Module) -> int:
-    """Tokens that the convolution of a layer sees at once; 1 where it has none."""
-    return max((module.kernel_size[0] for module in mixer.modules() if isinstance(module, nn.Conv1d)), default=1)
-
-
-def _borders(packs: Packs, device: torch.device) -> dict[str, Any]:
+def _told_to_flash_attention(packs: Packs, device: torch.device) -> dict[str, Any]:
     """Where documents begin and end over all lines, padding included, as flash attention takes it."""
-    starts = (packs.position_ids == 0).flatten().nonzero().flatten()
-    borders = torch.cat([starts, torch.tensor([packs.position_ids.numel()])]).to(torch.int32)
+    borders = borders_of(packs)
     longest = int(borders.diff().max())
     on_device = borders.to(device)
     return {"cu_seq_lens_q": on_device, "cu_seq_lens_k": on_device, "max_length_q": longest, "max_length_k": longest}

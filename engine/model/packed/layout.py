@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
@@ -16,8 +16,44 @@ Forward = Callable[..., Any]
 
 _ALIKE = 64
 """Documents of as many stretches of this length run together; the delta rule in torch fills up to it anyway."""
-_VARLEN_KEYS = ("cu_seq_lens_q", "cu_seq_lens_k", "max_length_q", "max_length_k", "seq_idx")
+_VARLEN_KEYS = ("cu_seq_lens_q", "cu_seq_lens_k", "cu_seq_lens_cpu", "max_length_q", "max_length_k", "seq_idx")
 """What tells kernels of documents in the old layout, and would mislead them in the new one."""
+
+
+class Layout(Protocol):
+    """How a layer is to see the tokens of a batch [B, S]."""
+
+    def run(self, forward: Forward, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """What `forward` makes of the tokens laid out in this way, brought back to [B, S]."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OneLine:
+    """The lines of a batch one after another, for a layer that keeps documents apart by their borders itself."""
+
+    shape: tuple[int, int]
+    borders: Mapping[str, Tensor]
+
+    def run(self, forward: Forward, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """What `forward` makes of the one line [1, B x S], as [B, S] again."""
+        kept = {name: self._joined(value) for name, value in kwargs.items() if name not in _VARLEN_KEYS}
+        return self._parted(forward(*map(self._joined, args), **kept, **self.borders))
+
+    def _joined(self, value: Any) -> Any:
+        if isinstance(value, tuple):
+            return tuple(map(self._joined, value))
+        if isinstance(value, Tensor) and tuple(value.shape[:2]) == self.shape:
+            return value.flatten(0, 1)[None]
+        return value
+
+    def _parted(self, output: Any) -> Any:
+        """As [B, S, ...]; tuples part by part, None for what is no value per token."""
+        if isinstance(output, tuple):
+            return tuple(map(self._parted, output))
+        if not isinstance(output, Tensor) or output.shape[:2] != (1, self.shape[0] * self.shape[1]):
+            return None
+        return output.view(*self.shape, *output.shape[2:])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -25,12 +61,10 @@ class Lines:
     """D new lines of L tokens: for each place the token of the batch that stands there, B x S where none does."""
 
     tokens: Tensor  # [D, L] int64, indices into the B x S tokens of the batch
-    options: Mapping[str, Any] = field(default_factory=dict)
-    """What the layer is told besides."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Layout:
+class Regrouped:
     """A batch [B, S] in one or several groups of new lines, and the way back.
 
     `back` [B, S]: for each token its place in the new lines, all groups one after the other, or the place behind the
@@ -48,7 +82,6 @@ class Layout:
             forward(
                 *(self._laid_out(value, lines) for value in args),
                 **{name: self._laid_out(value, lines) for name, value in kept.items()},
-                **lines.options,
             )
             for lines in self.groups
         ]
@@ -72,7 +105,21 @@ class Layout:
         return _pick(torch.cat([output.flatten(0, 1) for output in outputs]), self.back)
 
 
-def stacked(packs: Packs, device: torch.device) -> Layout:
+def one_line(packs: Packs, device: torch.device) -> OneLine:
+    """The batch as one line with the borders of its documents, no token moved; padding counts as a document."""
+    borders = borders_of(packs)
+    lines, length = packs.position_ids.shape
+    here = borders.to(device, non_blocking=True)
+    return OneLine((lines, length), {"cu_seq_lens_q": here, "cu_seq_lens_cpu": borders})
+
+
+def borders_of(packs: Packs) -> Tensor:
+    """Where documents and padding begin over all lines, one line after another, and the end: int32 [N + 1]."""
+    starts = (packs.position_ids == 0).flatten().nonzero().flatten()
+    return torch.cat([starts, torch.tensor([packs.position_ids.numel()])]).to(torch.int32)
+
+
+def stacked(packs: Packs, device: torch.device) -> Regrouped:
     """Each document in a line of its own, those of like length together: nothing can pass from one to another.
 
     What stands behind a shorter document in its line comes after it, so a causal layer does not let it in.
@@ -80,45 +127,26 @@ def stacked(packs: Packs, device: torch.device) -> Layout:
     by_length: dict[int, list[Slots]] = defaultdict(list)
     for slots in packs.documents:
         by_length[-(-(slots.stop - slots.start) // _ALIKE)].append(slots)
-    groups = []
-    for documents in by_length.values():
-        longest = max(stop - start for _, start, stop in documents)
-        groups.append([(slots, longest) for slots in documents])
-    return _layout(packs, [(group, group[0][1], {}) for group in groups], device)
+    return _regrouped(packs, list(by_length.values()), device)
 
 
-def spread(packs: Packs, device: torch.device, gap: int) -> Layout:
-    """All documents in one line, behind each of them a gap of `gap` zeros, for kernels that take `cu_seqlens`.
-
-    A state starts anew at each document by `cu_seqlens`. A convolution does not know of them: the zeros keep its window
-    from reaching back into the document before, and are to it what stands before the first token of a line.
-    """
-    lengths = [slots.stop - slots.start + gap for slots in packs.documents]
-    ends = torch.tensor([0, *lengths], dtype=torch.int32).cumsum(0, dtype=torch.int32).to(device)
-    documents = list(zip(packs.documents, lengths, strict=True))
-    return _layout(packs, [(documents, sum(lengths), {"cu_seq_lens_q": ends})], device)
-
-
-def _layout(
-    packs: Packs, groups: Sequence[tuple[Sequence[tuple[Slots, int]], int, dict[str, Any]]], device: torch.device
-) -> Layout:
-    """Groups of documents, each with the room that it takes, in lines of so many tokens."""
+def _regrouped(packs: Packs, groups: Sequence[Sequence[Slots]], device: torch.device) -> Regrouped:
+    """Each group of documents in lines as long as its longest one."""
     lines, length = packs.position_ids.shape
     nothing = lines * length
     back = torch.full((nothing,), -1, dtype=torch.int64)
     made, begin = [], 0
-    for documents, width, options in groups:
-        tokens = torch.full((sum(room for _, room in documents),), nothing, dtype=torch.int64)
-        place = 0
-        for (line, start, stop), room in documents:
+    for documents in groups:
+        width = max(stop - start for _, start, stop in documents)
+        tokens = torch.full((len(documents), width), nothing, dtype=torch.int64)
+        for number, (line, start, stop) in enumerate(documents):
             own = torch.arange(line * length + start, line * length + stop)
-            tokens[place : place + len(own)] = own
-            back[own] = torch.arange(begin + place, begin + place + len(own))
-            place += room
-        made.append(Lines(tokens.view(-1, width).to(device), options))
-        begin += len(tokens)
+            tokens[number, : len(own)] = own
+            back[own] = begin + number * width + torch.arange(len(own))
+        made.append(Lines(tokens.to(device)))
+        begin += tokens.numel()
     back[back < 0] = begin
-    return Layout((lines, length), tuple(made), back.view(lines, length).to(device))
+    return Regrouped((lines, length), tuple(made), back.view(lines, length).to(device))
 
 
 def _pick(flat: Tensor, index: Tensor) -> Tensor:

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 PROBE = (Slots(0, 0, 67), Slots(0, 67, 73), Slots(0, 73, 74), Slots(0, 74, 79), Slots(1, 0, 23), Slots(1, 23, 64))
 """Documents longer and shorter than a window, a chunk of 64 and a token, in two lines; the second ends in padding."""
 _SHAPE = (2, 79)
+SHORT_PROBE = (Slots(0, 0, 9), Slots(0, 9, 13), Slots(0, 13, 14), Slots(0, 14, 17), Slots(1, 0, 6), Slots(1, 6, 11))
+"""For attention in torch, which has no chunks and no tiles: a fifth of the tokens, and as many borders."""
+_SHORT_SHAPE = (2, 17)
 LEAK_LIMIT = {torch.float32: 1e-4, torch.bfloat16: 2e-2}
 """Largest share by which a token's vector may change when other documents do. It is computed in the same way from the
 same numbers: mostly the change is 0, and experts, which take tokens of all documents together, sum in another order."""
@@ -53,7 +56,7 @@ def _why_not(model: PreTrainedModel, isolation: Isolation) -> str | None:
     """Why documents are not apart; None when they are."""
     try:
         with _at_rest(model):
-            leak, difference = measure(model, isolation)
+            leak, difference = measure(model, isolation, *_probe(model, isolation))
     except Exception as error:  # whatever a model's own code says of packs
         if is_out_of_memory(error):
             raise
@@ -91,6 +94,13 @@ def measure(
         alone = _hidden(model, isolation, ids[line : line + 1, start:stop], None)
         differences += _distances(packed[line, start:stop].flatten(), alone.flatten())
     return _worst(leaks), _worst(differences)
+
+
+def _probe(model: PreTrainedModel, isolation: Isolation) -> tuple[tuple[Slots, ...], tuple[int, int]]:
+    """The documents to prove it on, and the shape of their lines."""
+    if isolation.way.mixers or model.device.type != "cpu":
+        return PROBE, _SHAPE
+    return SHORT_PROBE, _SHORT_SHAPE
 
 
 def _hidden(model: PreTrainedModel, isolation: Isolation, ids: Tensor, packs: Packs | None) -> Tensor:

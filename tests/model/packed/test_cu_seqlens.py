@@ -1,104 +1,109 @@
-"""The way of a GPU, tried here with a delta rule that takes `cu_seqlens` as its kernels do."""
+"""Layers that compute with our operators take the documents of all lines by their borders, no token moved."""
 
 from __future__ import annotations
 
-from functools import partial
-from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
+from torch.utils.checkpoint import checkpoint
 from transformers import AutoConfig, AutoModelForCausalLM
-from transformers.models.qwen3_5 import modeling_qwen3_5
 
-from engine.data.feeding.batches import collate, collate_packs
+from engine.data.feeding.batches import Batch, Slots, collate, collate_packs, packs_of
 from engine.data.feeding.samples import sample_of
+from engine.model.delta_rule.install import use_delta_rule_operator
+from engine.model.delta_rule.mixer import takes_documents
 from engine.model.head import LossHead
 from engine.model.packed.isolation import Isolation, Way
-from engine.model.packed.layout import spread
-from engine.model.packed.proof import measure
+from engine.model.packed.layout import one_line
+from engine.model.packed.proof import LEAK_LIMIT, isolate, measure
 
-SHAPE: dict[str, Any] = {
-    "vocab_size": 97,
-    "hidden_size": 32,
-    "intermediate_size": 48,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 4,
-    "num_key_value_heads": 2,
-    "head_dim": 8,
-    "layer_types": ["linear_attention", "full_attention"],
-    "linear_num_key_heads": 2,
-    "linear_num_value_heads": 4,
-    "linear_key_head_dim": 8,
-    "linear_value_head_dim": 8,
-}
+QUICKSTART = Path(__file__).parents[3] / "configs" / "quickstart" / "model"
 LENGTHS = [[67, 6, 1], [20, 12], [74]]
 
 
 @pytest.fixture
-def kernels(monkeypatch: pytest.MonkeyPatch) -> list[list[int]]:
-    """Let the delta rule start anew at `cu_seqlens`; collects what it is told. The convolution knows no documents."""
-    rule = modeling_qwen3_5.torch_chunk_gated_delta_rule
-    heard: list[list[int]] = []
-
-    def by_document(
-        query: Tensor, key: Tensor, value: Tensor, *, g: Tensor, beta: Tensor, cu_seqlens: Tensor | None, **options: Any
-    ) -> tuple[Tensor, None]:
-        if cu_seqlens is None:
-            out, _ = rule(query, key, value, g=g, beta=beta, **options)
-            return out, None
-        assert query.shape[0] == 1 and cu_seqlens[-1] == query.shape[1] and cu_seqlens.dtype == torch.int32
-        heard.append(cu_seqlens.tolist())
-        parts = [
-            rule(
-                *(one[:, start:stop] for one in (query, key, value)),
-                g=g[:, start:stop],
-                beta=beta[:, start:stop],
-                **options,
-            )[0]
-            for start, stop in pairwise(cu_seqlens.tolist())
-        ]
-        return torch.cat(parts, dim=1), None
-
-    monkeypatch.setattr(modeling_qwen3_5, "torch_chunk_gated_delta_rule", by_document)
-    return heard
-
-
-def model_and_way() -> tuple[Any, Way]:
+def model() -> Any:
     torch.manual_seed(0)
-    model = AutoModelForCausalLM.from_config(AutoConfig.for_model("qwen3_5_text", **SHAPE), dtype=torch.float32)
-    for parameter in model.parameters():
-        if parameter.dim() > 1:
-            torch.nn.init.normal_(parameter, std=0.2)
-    mixers = (model.model.layers[0].linear_attn,)
-    return model, Way("cu_seqlens", mixers, partial(spread, gap=3))
+    made = AutoModelForCausalLM.from_config(AutoConfig.from_pretrained(QUICKSTART), dtype=torch.float32)
+    use_delta_rule_operator(made)
+    return made
 
 
-def test_documents_in_one_line_with_gaps_are_what_they_are_alone(kernels: list[list[int]]) -> None:
-    model, way = model_and_way()
+@pytest.fixture(scope="module")
+def batches() -> tuple[Batch, Batch]:
+    """The same documents packed, and each in a line of its own."""
     generator = torch.Generator().manual_seed(3)
-    ids = [[torch.randint(3, 97, (size,), generator=generator).tolist() for size in line] for line in LENGTHS]
+    ids = [[torch.randint(3, 3072, (size,), generator=generator).tolist() for size in line] for line in LENGTHS]
     lines = [[sample_of(0, tokens, tokens) for tokens in line] for line in ids]
-    head = LossHead(model, 16, None, 1.0, isolation=Isolation(model, way))
-    packed, separate = collate_packs(lines, 0), collate([sample for line in lines for sample in line], 0)
-    found = []
-    for batch in (packed, separate):
-        model.zero_grad()
-        loss = head.summed_loss(batch.input_ids, batch.labels, batch.packs)
-        loss.backward()  # type: ignore[no-untyped-call]
-        found.append((loss.detach(), {name: p.grad.clone() for name, p in model.named_parameters()}))
-    torch.testing.assert_close(found[0], found[1], rtol=1e-3, atol=1e-4)
-    assert kernels == [[0, 70, 79, 83, 106, 121, 198]], "each document with a gap of three behind it, padding left out"
+    return collate_packs(lines, 0), collate([sample for line in lines for sample in line], 0)
 
 
-def test_without_the_gap_the_proof_finds_the_convolution(kernels: list[list[int]]) -> None:
-    model, way = model_and_way()
+def loss_and_gradients(head: LossHead, batch: Batch) -> tuple[Tensor, dict[str, Tensor]]:
+    head.model.zero_grad()
+    loss = head.summed_loss(batch.input_ids, batch.labels, batch.packs)
+    loss.backward()  # type: ignore[no-untyped-call]
+    return loss.detach(), {name: p.grad.clone() for name, p in head.model.named_parameters() if p.grad is not None}
+
+
+def test_packs_have_the_loss_and_the_gradients_of_separate_documents(model: Any, batches: tuple[Batch, Batch]) -> None:
+    head = LossHead(model, 16, None, 1.0, isolation=isolate(model))
+    assert head.isolation is not None and "cu_seqlens in 3 Qwen3_5GatedDeltaNet layers" in head.isolation.way.how
+    packed, separate = (loss_and_gradients(head, batch) for batch in batches)
+    torch.testing.assert_close(packed, separate, rtol=1e-3, atol=1e-4)
+
+
+def test_layers_that_run_once_more_in_the_backward_pass_have_the_layout_of_their_forward_pass(
+    model: Any, batches: tuple[Batch, Batch], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    head = LossHead(model, 16, None, 1.0, isolation=isolate(model))
+    wanted = loss_and_gradients(head, batches[0])
+    runs = []
+    for layer in model.model.layers:
+        before = layer.forward
+
+        def recomputed(hidden: Tensor, *args: Any, before: Any = before, **kwargs: Any) -> Any:
+            def counted(value: Tensor) -> Any:
+                runs.append(1)
+                return before(value, *args, **kwargs)
+
+            return checkpoint(counted, hidden, use_reentrant=False)
+
+        monkeypatch.setattr(layer, "forward", recomputed)
+    found = loss_and_gradients(head, batches[0])
+    assert len(runs) == 2 * len(model.model.layers), "each layer once forward and once more in the backward pass"
+    torch.testing.assert_close(found, wanted, rtol=0, atol=0)
+
+
+def test_padding_is_a_document_and_no_token_is_moved() -> None:
+    packs = packs_of([Slots(0, 0, 4), Slots(0, 4, 5), Slots(1, 0, 3)], (2, 6))
+    heard: dict[str, Any] = {}
+
+    def layer(hidden: Tensor, **kwargs: Any) -> tuple[Tensor, None]:
+        heard.update(kwargs, hidden=hidden)
+        return hidden * 2, None
+
+    hidden, mask = torch.randn(2, 6, 5), torch.ones(2, 6)
+    told = {"attention_mask": mask, "cu_seq_lens_q": torch.zeros(3), "cache": None}
+    result, nothing = one_line(packs, torch.device("cpu")).run(layer, (hidden,), told)
+    assert torch.equal(result, hidden * 2) and nothing is None
+    assert heard["hidden"].data_ptr() == hidden.data_ptr() and heard["hidden"].shape == (1, 12, 5)
+    assert heard["cu_seq_lens_q"].tolist() == heard["cu_seq_lens_cpu"].tolist() == [0, 4, 5, 6, 9, 12]
+    assert heard["cu_seq_lens_q"].dtype == torch.int32 and heard["attention_mask"].shape == (1, 12)
+
+
+@pytest.mark.parametrize("forgets", [True, False], ids=["convolution alone", "state and convolution"])
+def test_layers_that_are_not_told_of_documents_are_found(model: Any, forgets: bool) -> None:
     with torch.no_grad():
-        leak, difference = measure(model.eval(), Isolation(model, way))
-    assert leak == 0.0 and difference < 1e-5
-    model, _ = model_and_way()
-    close = Way("no gap", (model.model.layers[0].linear_attn,), partial(spread, gap=0))
-    with torch.no_grad():
-        leak, _ = measure(model.eval(), Isolation(model, close))
-    assert leak > 0.01 and kernels
+        for layer in model.model.layers[:3]:
+            if forgets:
+                layer.linear_attn.A_log.fill_(9.0)  # the state is forgotten at once, the convolution's window stays
+        leak, _ = measure(model.eval(), Isolation(model, Way("none")))
+    assert leak > LEAK_LIMIT[torch.bfloat16]
+
+
+def test_after_the_isolation_is_removed_the_operators_are_still_there(model: Any) -> None:
+    isolate(model).remove()
+    assert takes_documents(model.model.layers[0].linear_attn)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
 
 from engine.data.feeding.batches import Slots, packs_of
-from engine.model.packed.layout import Layout, spread, stacked
+from engine.model.packed.layout import stacked
 
 DOCUMENTS = (Slots(0, 0, 70), Slots(0, 70, 71), Slots(0, 71, 75), Slots(1, 0, 3), Slots(1, 3, 40))
 PACKS = packs_of(DOCUMENTS, (2, 75))
@@ -18,24 +17,18 @@ CPU = torch.device("cpu")
 WINDOW = 4
 
 
-def layer(hidden: Tensor, cu_seq_lens_q: Tensor | None = None) -> Tensor:
-    """A convolution over the whole line, which knows no documents, then a sum that starts anew at each of them."""
+def layer(hidden: Tensor) -> Tensor:
+    """A convolution and then a sum over the whole line, neither of which knows documents."""
     weights = torch.tensor([1.0, -2.0, 3.0, -4.0])
     lines, length, width = hidden.shape
     columns = F.pad(hidden.transpose(1, 2).reshape(-1, 1, length), (WINDOW - 1, 0))
-    convolved = F.conv1d(columns, weights.view(1, 1, -1)).view(lines, width, length).transpose(1, 2)
-    if cu_seq_lens_q is None:
-        return convolved.cumsum(1)
-    sizes = cu_seq_lens_q.diff().tolist()
-    assert lines == 1 and sum(sizes) == length
-    return torch.cat([part.cumsum(1) for part in convolved.split(sizes, dim=1)], dim=1)
+    return F.conv1d(columns, weights.view(1, 1, -1)).view(lines, width, length).transpose(1, 2).cumsum(1)
 
 
-@pytest.mark.parametrize("layout", [stacked(PACKS, CPU), spread(PACKS, CPU, gap=WINDOW - 1)], ids=["stacked", "spread"])
-def test_every_document_gets_what_the_layer_makes_of_it_alone(layout: Layout) -> None:
+def test_every_document_gets_what_the_layer_makes_of_it_alone() -> None:
     hidden = torch.randn(2, 75, 5, generator=torch.Generator().manual_seed(0), dtype=torch.float64).float()
     hidden.requires_grad_()
-    found = layout.run(layer, (), {"hidden": hidden})
+    found = stacked(PACKS, CPU).run(layer, (), {"hidden": hidden})
     expected = torch.zeros_like(hidden)
     for line, start, stop in DOCUMENTS:
         expected[line, start:stop] = layer(hidden[line : line + 1, start:stop])[0]
@@ -46,13 +39,6 @@ def test_every_document_gets_what_the_layer_makes_of_it_alone(layout: Layout) ->
     [gradient] = torch.autograd.grad((found * weights).sum(), hidden, retain_graph=True)
     [expected_gradient] = torch.autograd.grad((expected * weights).sum(), hidden)
     torch.testing.assert_close(gradient, expected_gradient)
-
-
-def test_without_the_gap_the_convolution_would_reach_into_the_document_before() -> None:
-    hidden = torch.randn(2, 75, 5, generator=torch.Generator().manual_seed(0))
-    apart = spread(PACKS, CPU, gap=WINDOW - 1).run(layer, (hidden,), {})
-    close = spread(PACKS, CPU, gap=0).run(layer, (hidden,), {})
-    assert not torch.allclose(apart, close)
 
 
 def test_other_values_per_token_go_along_and_old_borders_stay_behind() -> None:
