@@ -65,10 +65,17 @@ def _validate(options: argparse.Namespace, overrides: list[str], command: str) -
     return validate_command(options, overrides)
 
 
+def _doctor(options: argparse.Namespace, overrides: list[str], command: str) -> int:
+    from engine.doctor.command import doctor_command
+
+    return doctor_command(options, overrides)
+
+
 COMMANDS: dict[str, Callable[[argparse.Namespace, list[str], str], int]] = {
     "train": _train,
     "inspect": _inspect,
     "validate": _validate,
+    "doctor": _doctor,
 }
 """Given the options, the overrides of config keys, and the command line as a text; the result is the exit code."""
 
@@ -103,6 +110,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_train(commands)
     _add_inspect(commands)
     _add_validate(commands)
+    _add_doctor(commands)
     return parser
 
 
@@ -160,6 +168,22 @@ def _add_validate(commands: Subparsers) -> None:
     what.add_argument("--run", metavar="RUN", help="the config that a run was started with")
     validate.add_argument("--num_samples", "--num-samples", type=_whole, metavar="N", help="only the first N rows")
     _add_output(validate)
+
+
+def _add_doctor(commands: Subparsers) -> None:
+    doctor = commands.add_parser(
+        "doctor",
+        help="prove on this machine what silently goes wrong elsewhere",
+        usage="pgs doctor [--config FILE] [--only CHECK ...] [--list] [--json] [--SECTION.FIELD VALUE ...]",
+        description="Check this machine in under a minute: libraries, GPU, kernels, loss, packing, saving and more, "
+        "each with what to do where it fails. With a config its data, memory and disk are checked, too. Nothing "
+        "is downloaded. Exit code 1 where a check failed.",
+        allow_abbrev=False,
+    )
+    doctor.add_argument("--config", type=Path, metavar="FILE", help="the YAML config to check for")
+    doctor.add_argument("--only", action="append", metavar="CHECK", help="only this check; may be given several times")
+    doctor.add_argument("--list", action="store_true", help="name the checks and leave")
+    doctor.add_argument("--json", action="store_true", help="one JSON document for programs (docs/json.md)")
 
 
 def _add_output(parser: argparse.ArgumentParser) -> argparse._MutuallyExclusiveGroup:

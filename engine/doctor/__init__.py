@@ -1,0 +1,1 @@
+"""`pgs doctor`: proves on this machine what silently goes wrong elsewhere."""

@@ -1,0 +1,89 @@
+"""How large a config's model and its optimizer's state are, without loading a weight."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from engine.config import Config
+from engine.doctor.runner import NotHereError
+from engine.errors import UserError
+from engine.model.hub import is_local, tokenizer_folder
+
+STATE_BYTES = {"adamw": 8.0, "lion": 4.0, "adamw8bit": 2 * (1 + 4 / 256), "lion8bit": 1 + 4 / 256}
+"""Bytes of optimizer state for each trained weight: float32 moments, or 8 bits and a float32 scale for each 256."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """Weights of a model, all and trained, of the largest trained tensor, and the bytes of one of them."""
+
+    weights: int
+    trained: int
+    largest: int
+    bytes_per_weight: int
+    state_bytes_per_weight: float
+    releases_gradients: bool = False
+
+    @property
+    def stored(self) -> int:
+        """Bytes of a checkpoint: weights and optimizer state."""
+        return self.weights * self.bytes_per_weight + round(self.trained * self.state_bytes_per_weight)
+
+    @property
+    def held(self) -> int:
+        """Bytes that a run holds besides activations: a checkpoint's, and the gradients (one of them if released)."""
+        gradients = self.largest if self.releases_gradients else self.trained
+        return self.stored + gradients * self.bytes_per_weight
+
+
+def sizes_of(config: Config) -> Sizes:
+    """Build the config's model without memory for its weights. Raises NotHereError where its files are not here."""
+    from engine.model.load import pick_device, weights_dtype
+
+    trained, weights, largest = _count(config, model_folder(config))
+    return Sizes(
+        weights,
+        trained,
+        largest,
+        weights_dtype(config.model, pick_device()).itemsize,
+        STATE_BYTES[config.train.optimizer],
+        config.memory.gradient_release,
+    )
+
+
+def model_folder(config: Config) -> Path:
+    """The folder with the model's config and tokenizer, without a download. Raises NotHereError, UserError."""
+    name, trusted = config.model.name_or_path, config.model.trust_remote_code
+    if is_local(name):
+        return tokenizer_folder(name, trusted, _tell_nobody)
+    from huggingface_hub import constants
+
+    was_offline, constants.HF_HUB_OFFLINE = constants.HF_HUB_OFFLINE, True
+    try:
+        return tokenizer_folder(name, trusted, _tell_nobody)
+    except UserError as error:
+        raise NotHereError(f"{name} is not downloaded yet; `pgs train` fetches it") from error
+    finally:
+        constants.HF_HUB_OFFLINE = was_offline
+
+
+def _count(config: Config, folder: Path) -> tuple[int, int, int]:
+    """Trained weights, all weights, and those of the largest trained tensor."""
+    import torch
+    from transformers import AutoConfig, AutoModelForCausalLM
+
+    trusted = config.model.trust_remote_code
+    shape = AutoConfig.from_pretrained(folder, trust_remote_code=trusted, local_files_only=True)
+    with torch.device("meta"):
+        model = AutoModelForCausalLM.from_config(shape, trust_remote_code=trusted)
+    if config.train.freeze_non_attention:
+        from engine.model.freeze import freeze_non_attention
+
+        freeze_non_attention(model)
+    trained = [parameter.numel() for parameter in model.parameters() if parameter.requires_grad]
+    return sum(trained), sum(parameter.numel() for parameter in model.parameters()), max(trained)
+
+
+def _tell_nobody(done: int, total: int) -> None:
+    """Nothing is downloaded."""
