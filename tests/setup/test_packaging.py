@@ -86,3 +86,36 @@ def test_the_pins_cover_every_dependency() -> None:
     pinned = {line.split("==")[0].lower().replace("_", "-") for line in lines if "==" in line}
     names = {requirement.split(">")[0].split("=")[0].split("<")[0].lower().replace("_", "-") for requirement in wanted}
     assert names <= pinned
+
+
+def test_the_kernels_of_a_gpu_are_an_extra_that_nothing_else_needs() -> None:
+    import tomllib
+
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
+    kernels = {requirement.split(">=")[0] for requirement in project["optional-dependencies"]["gpu"]}
+    assert kernels == {"flash-linear-attention", "tilelang", "liger-kernel", "torchao"}
+    assert not kernels & {requirement.split(">")[0] for requirement in project["dependencies"]}
+
+
+def test_the_wheel_brings_the_shapes_that_need_no_download(wheel: zipfile.ZipFile) -> None:
+    assert "engine/model/architectures/Qwen/Qwen3.5-4B/config.json" in wheel.namelist()
+
+
+def test_random_weights_find_the_small_tokenizer_of_an_installed_wheel(wheel: zipfile.ZipFile, tmp_path: Path) -> None:
+    wheel.extractall(tmp_path)
+    script = (
+        "from engine.config import Model;"
+        "from engine.model.hub import local_folder;"
+        "from engine.model.tokenizer import load_tokenizer;"
+        "folder = local_folder('Qwen/Qwen3-4B', False, print, 'random');"
+        "print(len(load_tokenizer(folder, Model(name_or_path='Qwen/Qwen3-4B', init='random'))))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(tmp_path), "HF_HUB_CACHE": str(tmp_path), "HF_HUB_OFFLINE": "1"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.strip() == "3072"
