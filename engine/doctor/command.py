@@ -72,8 +72,8 @@ def _examine(checks: list[Check], loaded: Loaded | None, wants_json: bool) -> in
         printer.heading(len(checks), config)
     patient = Patient(dict(os.environ), loaded)
     results: list[Result] = []
-    with contextlib.closing(run_checks(checks, patient, printer.announce)) as running, _wiped(printer):
-        for result in running:
+    with _wiped(printer):
+        for result in run_checks(checks, patient, printer.announce):
             results.append(result)
             printer.wipe() if wants_json else printer.result(result)
     seconds = time.perf_counter() - begin

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 
 from engine.doctor.result import Outcome, Patient, failed, ok, warning
 from engine.monitor import visible_card_names
+
+_VISIBLE = "CUDA_VISIBLE_DEVICES"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +34,7 @@ def judge(sight: Sight) -> Outcome:
     """The verdict from what driver and torch say."""
     shown = ", ".join(sight.driver_names)
     if sight.is_hidden:
-        return warning(
-            "CUDA_VISIBLE_DEVICES hides every GPU, so training runs on the CPU", "unset CUDA_VISIBLE_DEVICES"
-        )
+        return warning(f"{_VISIBLE} hides every GPU, so training runs on the CPU", f"unset {_VISIBLE}")
     if not sight.driver_names and not sight.torch_names:
         return ok("no NVIDIA GPU here: training runs on the CPU")
     if sight.torch_cuda is None:
@@ -59,15 +58,16 @@ def judge(sight: Sight) -> Outcome:
 def _look(patient: Patient) -> Sight:
     import torch
 
-    hidden = patient.environment.get("CUDA_VISIBLE_DEVICES")
-    every_card = visible_card_names({name: value for name, value in os.environ.items() if name != _VISIBLE})
-    error, names = None, ()
+    hidden = patient.environment.get(_VISIBLE)
+    every_card = visible_card_names({name: value for name, value in patient.environment.items() if name != _VISIBLE})
+    error: str | None = None
+    names: tuple[str, ...] = ()
     try:
         if torch.cuda.is_available():
             names = tuple(torch.cuda.get_device_name(place) for place in range(torch.cuda.device_count()))
             torch.ones(8, 8, device="cuda").matmul(torch.ones(8, 8, device="cuda")).sum().item()
         elif torch.version.cuda:
-            torch.cuda.init()
+            torch.cuda.init()  # type: ignore[no-untyped-call]  # raises where the driver is too old
     except (RuntimeError, AssertionError) as fault:
         error = " ".join(str(fault).split())[:200]
     return Sight(
@@ -78,6 +78,3 @@ def _look(patient: Patient) -> Sight:
         is_hidden=bool(every_card) and hidden is not None and not visible_card_names(patient.environment),
         error=error,
     )
-
-
-_VISIBLE = "CUDA_VISIBLE_DEVICES"

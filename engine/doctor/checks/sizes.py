@@ -56,12 +56,12 @@ def model_folder(config: Config) -> Path:
     """The folder with the model's config and tokenizer, without a download. Raises NotHereError, UserError."""
     name, trusted = config.model.name_or_path, config.model.trust_remote_code
     if is_local(name):
-        return tokenizer_folder(name, trusted, _tell_nobody)
+        return tokenizer_folder(name, trusted, _tell_nobody, config.model.init)
     from huggingface_hub import constants
 
     was_offline, constants.HF_HUB_OFFLINE = constants.HF_HUB_OFFLINE, True
     try:
-        return tokenizer_folder(name, trusted, _tell_nobody)
+        return tokenizer_folder(name, trusted, _tell_nobody, config.model.init)
     except UserError as error:
         raise NotHereError(f"{name} is not downloaded yet; `pgs train` fetches it") from error
     finally:
@@ -77,10 +77,6 @@ def _count(config: Config, folder: Path) -> tuple[int, int, int]:
     shape = AutoConfig.from_pretrained(folder, trust_remote_code=trusted, local_files_only=True)
     with torch.device("meta"):
         model = AutoModelForCausalLM.from_config(shape, trust_remote_code=trusted)
-    if config.train.freeze_non_attention:
-        from engine.model.freeze import freeze_non_attention
-
-        freeze_non_attention(model)
     trained = [parameter.numel() for parameter in model.parameters() if parameter.requires_grad]
     return sum(trained), sum(parameter.numel() for parameter in model.parameters()), max(trained)
 

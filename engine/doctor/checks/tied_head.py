@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+import torch
+
 from engine.doctor.checks.tiny import tiny_batch, tiny_model
 from engine.doctor.result import Outcome, Patient, failed, ok
 from engine.model.head import loss_head
@@ -49,4 +51,5 @@ def judge(backward: Backward) -> Outcome:
 
 def _backward(model: PreTrainedModel) -> None:
     ids, labels = tiny_batch()
-    loss_head(model, chunked=True, chunk_tokens=_CHUNK).summed_loss(ids, labels).backward()
+    loss = loss_head(model, chunked=True, chunk_tokens=_CHUNK).summed_loss(ids, labels)
+    torch.autograd.backward(loss)
