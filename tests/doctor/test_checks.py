@@ -1,0 +1,302 @@
+"""Each check of the doctor must be able to fail: here it is given what went wrong in other tools."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import torch.nn.functional as F  # noqa: N812
+from packaging.requirements import Requirement
+from torch import Tensor
+
+from engine.data.examine import Examined
+from engine.doctor.checks import (
+    disk,
+    gpu,
+    kernels,
+    loss,
+    mask,
+    memory,
+    optimizer_state,
+    packing,
+    saving,
+    terminal,
+    tied_head,
+    versions,
+)
+from engine.doctor.checks.sizes import Sizes
+from engine.doctor.checks.tiny import tiny_batch, tiny_model
+from engine.loss import chunked_cross_entropy
+from engine.model.delta_rule.check import KernelReport
+from engine.model.packed.isolation import Isolation, Way
+from engine.units import GIB
+
+HOPPER_REFUSAL = "Triton 3.4.0 computes wrong gradients"
+
+
+# --- kernels
+
+
+def kernels_of(**changes: Any) -> kernels.Kernels:
+    report = KernelReport("0.6.0", "3.7.1", None, refused=None)
+    return dataclasses.replace(kernels.Kernels("cuda", report, 8e-3, 3e-2), **changes)
+
+
+def test_right_kernels_are_named() -> None:
+    outcome = kernels.judge(kernels_of())
+    assert outcome.status == "ok"
+    assert "flash-linear-attention 0.6.0, Triton 3.7.1" in outcome.found
+
+
+def test_a_wrong_gradient_of_a_kernel_fails() -> None:
+    assert kernels.judge(kernels_of(error=0.9)).status == "failed"
+    assert kernels.judge(kernels_of(error=float("nan"))).status == "failed"
+
+
+def test_a_refused_triton_is_named_with_its_cure() -> None:
+    outcome = kernels.judge(kernels_of(report=KernelReport("0.6.0", "3.4.0", None, refused=HOPPER_REFUSAL)))
+    assert outcome.status == "warning"
+    assert HOPPER_REFUSAL in outcome.found
+    assert "triton>=3.7.1" in (outcome.fix or "")
+
+
+def test_a_missing_kernel_library_is_no_silent_fallback() -> None:
+    outcome = kernels.judge(kernels_of(report=KernelReport(None, "3.7.1", None, refused=None)))
+    assert (outcome.status, outcome.fix) == ("warning", "pip install flash-linear-attention tilelang")
+    assert kernels.judge(kernels_of(bitsandbytes_on_gpu=False)).status == "failed"
+
+
+# --- loss
+
+
+def test_a_loss_that_loses_the_gradient_of_a_chunk_fails() -> None:
+    def careless(hidden: Tensor, head: Tensor, labels: Tensor, chunk: int) -> Tensor:
+        loss: Tensor = chunked_cross_entropy(hidden[:chunk], head, labels[:chunk], chunk)
+        with torch.no_grad():
+            rest = chunked_cross_entropy(hidden[chunk:], head, labels[chunk:], chunk)
+        return loss + rest
+
+    assert loss.judge(chunked_cross_entropy).status == "ok"
+    assert loss.judge(careless).status == "failed"
+
+
+def test_head_gradients_summed_up_in_bfloat16_fail() -> None:
+    """As in OLMo-core PR 370: the sum over chunks loses digits."""
+
+    def low(hidden: Tensor, head: Tensor, labels: Tensor, chunk: int) -> Tensor:
+        half = head.to(torch.bfloat16).float()
+        return F.cross_entropy(hidden @ half.T, labels, reduction="sum")
+
+    assert loss.judge(low).status == "failed"
+
+
+# --- packing
+
+
+def test_a_state_that_flows_across_documents_fails() -> None:
+    """As in transformers 5.2 to 5.8: attention is told of documents, the recurrent layers are not."""
+    outcome = packing.judge(tiny_model(), lambda model: Isolation(model, Way("position ids alone")))
+    assert outcome.status == "failed"
+    assert outcome.fix == "data.packing: false"
+
+
+def test_documents_that_attend_to_each_other_fail() -> None:
+    def with_leaky_attention(model: Any) -> Isolation:
+        class Leaky(Isolation):
+            def enter(self, packs: Any) -> dict[str, Any]:
+                told = super().enter(packs)
+                return {"position_ids": torch.arange(told["position_ids"].shape[1])[None]} if told else told
+
+        return Leaky(model, Way("nothing"))
+
+    assert packing.judge(tiny_model(), with_leaky_attention).status == "failed"
+
+
+# --- tied head
+
+
+def test_a_head_stepped_with_every_chunk_fails() -> None:
+    """One backward pass for each chunk of the loss: the seed's defect, embedding and head get many steps."""
+
+    def chunk_by_chunk(model: Any) -> None:
+        ids, labels = tiny_batch()
+        hidden = model.model(input_ids=ids).last_hidden_state[:, :-1].flatten(0, 1)
+        cut = hidden.detach().requires_grad_()
+        for rows in torch.arange(len(cut)).split(8):
+            logits = cut[rows] @ model.get_output_embeddings().weight.T
+            F.cross_entropy(logits, labels[:, 1:].flatten()[rows], reduction="sum").backward()
+        hidden.backward(cut.grad)
+
+    outcome = tied_head.judge(chunk_by_chunk)
+    assert outcome.status == "failed"
+    assert "model.embed_tokens.weight would be stepped 7 times" in outcome.found
+
+
+# --- 8-bit state
+
+
+def test_state_that_the_usual_loading_casts_fails() -> None:
+    """torch's own load_state_dict gives state the type of its weight (torchao issue 3314)."""
+
+    def cast(folder: Path, optimizer: torch.optim.Optimizer) -> None:
+        saved = torch.load(folder / "trainer_state" / "optimizer.pt")["state"]
+        torch.optim.Optimizer.load_state_dict(optimizer, saved)
+
+    outcome = optimizer_state.judge(cast)
+    assert outcome.status == "failed"
+    assert "uint8 comes back as float32" in outcome.found
+
+
+def test_state_that_is_not_restored_at_all_fails() -> None:
+    assert optimizer_state.judge(lambda folder, optimizer: None).status == "failed"
+
+
+# --- saving
+
+
+def test_a_model_that_loads_back_as_another_one_fails() -> None:
+    def untied(model: Any, folder: Path) -> None:
+        model.config.tie_word_embeddings = False
+        model.lm_head.weight = torch.nn.Parameter(model.lm_head.weight.detach().clone())
+        model.save_pretrained(folder)
+
+    def slightly_other(model: Any, folder: Path) -> None:
+        state = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+        state["model.norm.weight"] += 1
+        model.save_pretrained(folder, state_dict=state)
+
+    def faithful(model: Any, folder: Path) -> None:
+        model.save_pretrained(folder)
+
+    assert saving.judge(faithful).status == "ok"
+    assert "head and embedding" in saving.judge(untied).found
+    assert "model.norm.weight" in saving.judge(slightly_other).found
+
+
+# --- mask
+
+
+def rows_of_template(template: str, answers: int = 2) -> list[Examined]:
+    from transformers import AutoTokenizer
+
+    from engine.config import Data
+    from engine.data.examine import Examiner
+    from engine.data.sources.rows import RawRow
+
+    folder = Path(__file__).parents[2] / "configs" / "quickstart" / "model"
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    tokenizer.chat_template = template
+    messages = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Good day."}]
+    rows = [RawRow(number, "chats.jsonl", number + 1, {"messages": messages}) for number in range(answers)]
+    return Examiner(tokenizer, Data()).examine(rows)
+
+
+TURNS = "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}"
+PROMPT = "{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+
+
+def test_an_answer_whose_end_is_trained_is_well() -> None:
+    outcome = mask.judge(rows_of_template(f"{TURNS}<|im_end|>\n{PROMPT}"))
+    assert outcome.status == "ok"
+    assert "the end of all 2 whole answers" in outcome.found
+
+
+def test_a_template_that_never_ends_an_answer_fails() -> None:
+    """As with Qwen3.5-4B in TRL (PR 7230): the model never stops, and the loss looks healthy."""
+    outcome = mask.judge(rows_of_template(f"{TURNS}\n{PROMPT}"))
+    assert outcome.status == "failed"
+    assert "does not stop" in outcome.found
+
+
+def test_rows_without_any_loss_token_fail() -> None:
+    rows = [dataclasses.replace(row, kept=0) for row in rows_of_template(f"{TURNS}<|im_end|>\n{PROMPT}")]
+    outcome = mask.judge(rows)
+    assert outcome.status == "failed"
+    assert "no token of the first 2 rows has loss" in outcome.found
+
+
+# --- disk and memory
+
+
+def test_a_disk_without_room_for_one_more_checkpoint_fails() -> None:
+    size = 2 * GIB
+    assert disk.judge(Path("runs"), None, 7 * GIB, size, keep=2).status == "ok"
+    outcome = disk.judge(Path("runs"), None, 5 * GIB, size, keep=2)
+    assert outcome.status == "failed"
+    assert "2 + 1 checkpoints of 2.00 GiB need 6.00 GiB, 5.00 GiB are free" in outcome.found
+
+
+def test_a_folder_that_cannot_be_written_fails() -> None:
+    outcome = disk.judge(Path("/proc/runs"), "Permission denied", 7 * GIB, None, keep=2)
+    assert (outcome.status, "/proc/runs cannot be written" in outcome.found) == ("failed", True)
+
+
+def test_a_model_that_does_not_fit_fails_before_it_is_loaded() -> None:
+    """Qwen3.5-4B with 8-bit Lion: 7.83 GiB of weights, 3.98 of state, and the gradients."""
+    sizes = Sizes(4_205_751_296, 4_205_751_296, 635_699_200, 2, 1 + 4 / 256, releases_gradients=True)
+    assert sizes.held / GIB == pytest.approx(7.83 + 3.98 + 1.18, abs=0.01)
+    assert memory.judge(sizes, 40 * GIB, "on the GPU").status == "ok"
+    assert memory.judge(sizes, 15 * GIB, "on the GPU").status == "warning"
+    kept = dataclasses.replace(sizes, releases_gradients=False)
+    outcome = memory.judge(kept, 16 * GIB, "on the GPU")
+    assert outcome.status == "failed"
+    assert (outcome.fix or "").startswith("memory.gradient_release: true")
+
+
+# --- terminal, versions, GPU
+
+WIDE = terminal.Terminal(120, "UTF-8")
+USUAL = {"TERM": "xterm-256color", "COLORTERM": "truecolor"}
+
+
+@pytest.mark.parametrize(
+    ("environment", "screen", "status", "word"),
+    [
+        (USUAL, WIDE, "ok", "true colour"),
+        ({**USUAL, "NO_COLOR": "1", "TMUX": "/tmp/t", "SSH_CONNECTION": "a"}, WIDE, "ok", "NO_COLOR"),
+        ({"TERM": "dumb"}, WIDE, "warning", "TERM is dumb"),
+        ({}, WIDE, "warning", "not set"),
+        ({"TERM": "linux"}, WIDE, "warning", "without braille"),
+        (USUAL, terminal.Terminal(120, "ANSI_X3.4-1968"), "warning", "not UTF-8"),
+        (USUAL, terminal.Terminal(40, "UTF-8"), "warning", "40 columns"),
+        (USUAL, terminal.Terminal(None, "UTF-8"), "ok", "no terminal"),
+    ],
+)
+def test_what_the_terminal_can_show(
+    environment: dict[str, str], screen: terminal.Terminal, status: str, word: str
+) -> None:
+    outcome = terminal.judge(environment, screen)
+    assert outcome.status == status
+    assert word in outcome.found
+
+
+def test_a_library_that_is_too_old_or_missing_fails() -> None:
+    needed = [Requirement("transformers>=5.9"), Requirement("bitsandbytes>=0.49")]
+    outcome = versions.judge(needed, {"transformers": "5.8.1", "bitsandbytes": None})
+    assert outcome.status == "failed"
+    assert "transformers 5.8.1 (needs >=5.9), bitsandbytes missing (needs >=0.49)" in outcome.found
+    assert versions.judge(needed, {"transformers": "5.9.0", "bitsandbytes": "0.50"}).status == "ok"
+
+
+CARD = ("NVIDIA H100",)
+
+
+@pytest.mark.parametrize(
+    ("sight", "status", "word"),
+    [
+        (gpu.Sight((), "2.13.0+cpu", None), "ok", "no NVIDIA GPU"),
+        (gpu.Sight(CARD, "2.13.0+cpu", None), "failed", "built for the CPU alone"),
+        (gpu.Sight(CARD, "2.13.0", "13.0", error="driver too old"), "failed", "driver too old"),
+        (gpu.Sight(CARD, "2.13.0", "13.0", is_hidden=True), "warning", "hides every GPU"),
+        (gpu.Sight(CARD, "2.13.0", "13.0", CARD, error="no kernel image"), "failed", "no kernel image"),
+        (gpu.Sight(CARD, "2.13.0", "13.0", CARD), "ok", "NVIDIA H100 computes"),
+        (gpu.Sight((), "2.13.0", "13.0", ("NVIDIA A100 MIG 1g.10gb",)), "ok", "a MIG slice"),
+    ],
+)
+def test_whether_the_gpu_can_be_used(sight: gpu.Sight, status: str, word: str) -> None:
+    outcome = gpu.judge(sight)
+    assert outcome.status == status
+    assert word in outcome.found
