@@ -65,7 +65,7 @@ def test_a_refused_triton_is_named_with_its_cure() -> None:
 
 def test_a_missing_kernel_library_is_no_silent_fallback() -> None:
     outcome = kernels.judge(kernels_of(report=KernelReport(None, "3.7.1", None, refused=None)))
-    assert (outcome.status, outcome.fix) == ("warning", "pip install flash-linear-attention tilelang")
+    assert (outcome.status, outcome.fix) == ("warning", "pip install 'pgs-tui[gpu]'")
     assert kernels.judge(kernels_of(bitsandbytes_on_gpu=False)).status == "failed"
 
 
@@ -158,20 +158,21 @@ def test_state_that_is_not_restored_at_all_fails() -> None:
 
 
 def test_a_model_that_loads_back_as_another_one_fails() -> None:
-    def untied(model: Any, folder: Path) -> None:
+    def untied(model: Any, original: Path, folder: Path) -> None:
         model.config.tie_word_embeddings = False
         model.lm_head.weight = torch.nn.Parameter(model.lm_head.weight.detach().clone())
         model.save_pretrained(folder)
 
-    def slightly_other(model: Any, folder: Path) -> None:
+    def slightly_other(model: Any, original: Path, folder: Path) -> None:
         state = {name: tensor.clone() for name, tensor in model.state_dict().items()}
         state["model.norm.weight"] += 1
         model.save_pretrained(folder, state_dict=state)
 
-    def faithful(model: Any, folder: Path) -> None:
+    def usual(model: Any, original: Path, folder: Path) -> None:
         model.save_pretrained(folder)
 
-    assert saving.judge(faithful).status == "ok"
+    assert saving.judge(saving.save_merged).status == "ok"
+    assert "vision tower" in saving.judge(usual).found
     assert "head and embedding" in saving.judge(untied).found
     assert "model.norm.weight" in saving.judge(slightly_other).found
 

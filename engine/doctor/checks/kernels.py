@@ -55,7 +55,7 @@ def judge(kernels: Kernels) -> Outcome:
     if on_gpu and report.flash_linear_attention is None:
         return warning(
             f"{found}; flash-linear-attention is missing, so models with gated DeltaNet layers take slow code",
-            "pip install flash-linear-attention tilelang",
+            "pip install 'pgs-tui[gpu]'",
         )
     return ok(found)
 

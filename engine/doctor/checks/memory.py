@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.doctor.checks.sizes import Sizes, sizes_of
+from engine.doctor.checks.sizes import STATE_BYTES, Sizes, sizes_of
 from engine.doctor.result import Outcome, Patient, failed, ok, warning
 from engine.monitor.host import machine_memory
 from engine.units import GIB
@@ -31,9 +31,14 @@ def judge(sizes: Sizes, free: int, where: str) -> Outcome:
 
 
 def _savings(sizes: Sizes) -> str:
-    """What makes a run smaller, by what it costs."""
-    release = [] if sizes.releases_gradients else ["memory.gradient_release: true"]
-    return ", ".join([*release, "train.optimizer: lion8bit", "model.torch_dtype: bfloat16", "or a smaller model"])
+    """What makes a run smaller and is not set yet, by what it costs."""
+    savings = {
+        "memory.gradient_release: true": not sizes.releases_gradients,
+        "train.optimizer: lion8bit": sizes.state_bytes_per_weight > STATE_BYTES["lion8bit"],
+        "model.torch_dtype: bfloat16": sizes.bytes_per_weight > 2,
+        "a smaller model": True,
+    }
+    return ", ".join(key for key, is_left in savings.items() if is_left)
 
 
 def _free() -> tuple[str, int]:

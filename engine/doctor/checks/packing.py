@@ -10,6 +10,7 @@ import torch
 from engine.doctor.checks.sizes import model_folder
 from engine.doctor.checks.tiny import tiny_model
 from engine.doctor.result import Outcome, Patient, failed, ok
+from engine.model.delta_rule.install import use_delta_rule_operator
 from engine.model.packed.isolation import Isolation
 from engine.model.packed.proof import DIFFERENCE_LIMIT, LEAK_LIMIT, NotIsolatedError, isolate, measure
 from engine.units import GIB
@@ -24,13 +25,19 @@ Isolate = Callable[["PreTrainedModel"], Isolation]
 
 def check_packing(patient: Patient) -> Outcome:
     """Pack documents in a small hybrid model, and in the config's own where it packs and is a small local one."""
-    outcome = judge(tiny_model(), isolate)
+    outcome = judge(tiny_model(), isolate_as_a_run)
     if outcome.status != "ok" or patient.loaded is None or not patient.loaded.config.data.packing:
         return outcome
     model, why_not = _own_model(patient)
     if model is None:
         return ok(f"{outcome.found}; {why_not}")
-    return judge(model, isolate)
+    return judge(model, isolate_as_a_run)
+
+
+def isolate_as_a_run(model: PreTrainedModel) -> Isolation:
+    """With the operators that know of documents, where the model has layers for them."""
+    use_delta_rule_operator(model)
+    return isolate(model)
 
 
 @torch.no_grad()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from engine.config import Config
 from engine.doctor.runner import NotHereError
-from engine.errors import UserError
+from engine.model.architectures import shipped_folder
 from engine.model.hub import is_local, tokenizer_folder
 
 STATE_BYTES = {"adamw": 8.0, "lion": 4.0, "adamw8bit": 2 * (1 + 4 / 256), "lion8bit": 1 + 4 / 256}
@@ -54,18 +54,15 @@ def sizes_of(config: Config) -> Sizes:
 
 def model_folder(config: Config) -> Path:
     """The folder with the model's config and tokenizer, without a download. Raises NotHereError, UserError."""
-    name, trusted = config.model.name_or_path, config.model.trust_remote_code
-    if is_local(name):
-        return tokenizer_folder(name, trusted, _tell_nobody, config.model.init)
-    from huggingface_hub import constants
+    model = config.model
+    if is_local(model.name_or_path) or (model.init == "random" and shipped_folder(model.name_or_path) is not None):
+        return tokenizer_folder(model.name_or_path, model.trust_remote_code, _tell_nobody, model.init)
+    from huggingface_hub import try_to_load_from_cache
 
-    was_offline, constants.HF_HUB_OFFLINE = constants.HF_HUB_OFFLINE, True
-    try:
-        return tokenizer_folder(name, trusted, _tell_nobody, config.model.init)
-    except UserError as error:
-        raise NotHereError(f"{name} is not downloaded yet; `pgs train` fetches it") from error
-    finally:
-        constants.HF_HUB_OFFLINE = was_offline
+    found = try_to_load_from_cache(model.name_or_path, "config.json")
+    if not isinstance(found, str):
+        raise NotHereError(f"{model.name_or_path} is not downloaded yet; `pgs train` fetches it")
+    return Path(found).parent
 
 
 def _count(config: Config, folder: Path) -> tuple[int, int, int]:
