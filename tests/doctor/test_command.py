@@ -152,3 +152,15 @@ def test_a_model_of_the_hub_that_is_not_here_is_no_failure(tmp_path: Path) -> No
     status = {check["name"]: check["status"] for check in json.loads(done.stdout)["checks"]}
     assert status == {"memory": "skipped", "mask": "skipped", "disk": "ok"}
     assert done.returncode == 0
+
+
+def test_data_of_the_hub_is_not_downloaded(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    config = tmp_path / "hub.yaml"
+    model = QUICKSTART.parent / "quickstart" / "model"
+    config.write_text(
+        f"model:\n  name_or_path: {model}\n  init: random\ndata:\n  dataset: nobody/chats\n", encoding="utf-8"
+    )
+    assert main(["doctor", "--config", str(config), "--json", "--only", "mask"]) == 0
+    (check,) = json.loads(capsys.readouterr().out)["checks"]
+    assert check["status"] == "skipped"
+    assert "pgs validate" in check["found"]

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from engine.config import ConfigError, Loaded, load_config
+from engine.config import ConfigError, Data, Loaded, load_config
 from engine.data.examine import Examined
 from engine.data.masking.reasons import Why
 from engine.doctor.checks.sizes import model_folder
@@ -69,7 +69,7 @@ def _first_rows(loaded: Loaded) -> list[Examined]:
     from engine.inspect.opening import open_inspection
 
     model_folder(loaded.config)  # says so where the tokenizer would have to be downloaded
-    if any("/" in source and not Path(source).exists() for source in loaded.config.data.dataset):
+    if not all(Path(source).is_absolute() for source in _sources(loaded.config.data)):
         raise NotHereError("the data is on the hub: `pgs validate --config FILE` downloads and audits it")
     inspection = open_inspection(loaded)
     rows = inspection.rows
@@ -77,6 +77,11 @@ def _first_rows(loaded: Loaded) -> list[Examined]:
     for batch in rows.batches(0, min(ROWS, rows.training_rows)):
         examined += inspection.examiner.examine(batch)
     return examined
+
+
+def _sources(data: Data) -> list[str]:
+    """All data sets of a config: absolute paths, and names on the hub."""
+    return [*data.dataset, *(source.path for source in data.sources), *(data.eval_dataset or ())]
 
 
 def _quickstart() -> Loaded:
