@@ -111,11 +111,16 @@ class SourceFile:
             yield piece
 
     def tensor(self, key: str) -> Tensor:
-        """The tensor itself, on the CPU. Raises KeyError for a type that torch does not have."""
+        """The tensor itself, on the CPU. Raises SourceChangedError; KeyError for a type unknown to torch."""
         place = self.places[key]
-        content = bytearray().join(self.chunks(key))
-        flat = torch.frombuffer(content, dtype=TORCH_DTYPES[place.dtype]) if content else torch.empty(0)
-        return flat.to(TORCH_DTYPES[place.dtype]).reshape(place.shape)
+        content = torch.empty(place.nbytes, dtype=torch.uint8)
+        buffer, done = memoryview(content.numpy().data), 0
+        while done < place.nbytes:
+            count = os.preadv(self._descriptor, [buffer[done:]], place.begin + done)
+            if not count:
+                raise SourceChangedError(f"{self.name} ends before its tensor {key}")
+            done += count
+        return content.view(TORCH_DTYPES[place.dtype]).reshape(place.shape)
 
 
 @dataclass(frozen=True)
