@@ -25,19 +25,21 @@ Isolate = Callable[["PreTrainedModel"], Isolation]
 
 def check_packing(patient: Patient) -> Outcome:
     """Pack documents in a small hybrid model, and in the config's own where it packs and is a small local one."""
-    outcome = judge(tiny_model(), isolate_as_a_run)
+    outcome = judge_with_and_without_operators(tiny_model())
     if outcome.status != "ok" or patient.loaded is None or not patient.loaded.config.data.packing:
         return outcome
     model, why_not = _own_model(patient)
     if model is None:
         return ok(f"{outcome.found}; {why_not}")
-    return judge(model, isolate_as_a_run)
+    return judge_with_and_without_operators(model)
 
 
-def isolate_as_a_run(model: PreTrainedModel) -> Isolation:
-    """With the operators that know of documents, where the model has layers for them."""
-    use_delta_rule_operator(model)
-    return isolate(model)
+def judge_with_and_without_operators(model: PreTrainedModel) -> Outcome:
+    """The verdict on the layers as the library has them, then on those with operators that know of documents."""
+    outcome = judge(model, isolate)
+    if outcome.status != "ok" or not use_delta_rule_operator(model):
+        return outcome
+    return judge(model, isolate)
 
 
 @torch.no_grad()
