@@ -33,8 +33,9 @@ def chunked_cross_entropy(
 ) -> Tensor:
     """Return the cross-entropy summed over the labelled tokens, a float32 scalar (float64 for float64 inputs).
 
-    hidden [T, H] and head_weight [V, H] share one dtype; labels [T] are already shifted and hold `IGNORED_LABEL` where
-    a token has no loss; bias [V]. The logits are `softcap(scale * (hidden @ head_weight.T + bias))`, with
+    hidden [T, H] and head_weight [V, H] share one dtype; labels [T] are already shifted, hold `IGNORED_LABEL` where a
+    token has no loss, and are best left on the host; bias [V].
+    The logits are `softcap(scale * (hidden @ head_weight.T + bias))`, with
     `softcap(x) = softcap * tanh(x / softcap)` where a softcap is given. Without any labelled token the result is 0 and
     every gradient is zero. The result can be differentiated once, which lets the backward pass reuse its buffers.
     """
@@ -63,9 +64,9 @@ def token_losses(
     head = _Head(head_weight, bias, softcap, scale)
     _check_shapes(hidden, head, labels, chunk_tokens)
     losses = hidden.new_zeros(labels.shape, dtype=_accumulation_dtype(hidden))
-    for rows in _chunks(labels, chunk_tokens):
+    for rows, targets in _chunks(labels, chunk_tokens, hidden.device):
         logits, _ = head.logits(hidden[rows])
-        losses[rows], _ = _losses_in_place(logits, labels[rows])
+        losses[rows], _ = _losses_in_place(logits, targets)
     return losses
 
 
@@ -107,8 +108,8 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
         head = _Head(weight, bias, softcap, scale)
         gradients = _Gradients.zeros(hidden, weight, bias, wanted=ctx.needs_input_grad[:3])
         loss = hidden.new_zeros((), dtype=_accumulation_dtype(hidden))
-        for rows in _chunks(labels, chunk_tokens):
-            chunk, targets = hidden[rows], labels[rows]
+        for rows, targets in _chunks(labels, chunk_tokens, hidden.device):
+            chunk = hidden[rows]
             logits, slope = head.logits(chunk, want_slope=True)
             losses, exponential_sums = _losses_in_place(logits, targets)
             loss += losses.sum()
@@ -167,11 +168,16 @@ class _Gradients:
         )
 
 
-def _chunks(labels: Tensor, chunk_tokens: int) -> Iterator[Tensor]:
-    """Yield the positions of the labelled tokens, at most chunk_tokens at a time (waits for the device once)."""
+def _chunks(labels: Tensor, chunk_tokens: int, device: torch.device) -> Iterator[tuple[Tensor, Tensor]]:
+    """Yield positions and targets of the labelled tokens on `device`, at most chunk_tokens at a time.
+
+    Where they are is found on the labels' own device: with labels on the host no accelerator is waited for.
+    """
     labelled = (labels != IGNORED_LABEL).nonzero().squeeze(1)
+    targets = labels[labelled].to(device, non_blocking=True)
+    labelled = labelled.to(device, non_blocking=True)
     if len(labelled):
-        yield from torch.split(labelled, chunk_tokens)
+        yield from zip(torch.split(labelled, chunk_tokens), torch.split(targets, chunk_tokens), strict=True)
 
 
 def _losses_in_place(logits: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:

@@ -20,6 +20,7 @@ class StepClock:
 
     On the CPU a part is wall time. On a GPU forward, backward and optimizer are timed by CUDA events, which are read
     one step late, so that no step waits for its own clock: the parts shown with a step are those of the step before.
+    The time of garbage collection counts from the end of the step before, since it is done between steps.
     `resume` leaves out what came since the last step (evaluation, saving, a pause).
     """
 
@@ -42,7 +43,7 @@ class StepClock:
 
     def start(self) -> None:
         """A step begins."""
-        self._wall, self._collected = {}, 0.0
+        self._wall = {}
         self._part_mark = time.perf_counter()
 
     def lap(self, part: str) -> None:
@@ -64,12 +65,14 @@ class StepClock:
         self._read_earlier_laps()
         parts = self._device_parts if self._on_gpu else self._wall
         device = {name: parts.get(name) for name in _DEVICE_PARTS}
-        return seconds, StepTime(data=self._wall.get("data"), gc=self._collected, **device)
+        collected, self._collected = self._collected, 0.0
+        return seconds, StepTime(data=self._wall.get("data"), gc=collected, **device)
 
     def resume(self) -> None:
         """Training goes on after something that was no part of it."""
         self._mark = time.perf_counter()
         self._last_event = None
+        self._collected = 0.0
 
     @contextmanager
     def left_out(self) -> Iterator[None]:

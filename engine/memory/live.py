@@ -13,12 +13,16 @@ from engine.units import GIB
 class MemoryMeter:
     """Reads the allocator after each step. Without a GPU only the sizes of weights, gradients and state are known."""
 
-    def __init__(self, model: nn.Module, optimizer: torch.optim.Optimizer, device: torch.device) -> None:
+    def __init__(
+        self, model: nn.Module, optimizer: torch.optim.Optimizer, device: torch.device, *, releases: bool = False
+    ) -> None:
+        """`releases` says that at most one gradient exists at a time: then the largest one counts."""
         parameters = list(model.parameters())
         self._device = device
         self._optimizer = optimizer
         self._weights = sum(p.numel() * p.element_size() for p in parameters) / GIB
-        self._gradients = sum(p.numel() * p.element_size() for p in parameters if p.requires_grad) / GIB
+        gradients = [p.numel() * p.element_size() for p in parameters if p.requires_grad]
+        self._gradients = (max(gradients, default=0) if releases else sum(gradients)) / GIB
         self._state = 0.0
 
     def read(self) -> StepMemory:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -43,18 +43,18 @@ class LossHead:
         return device
 
     def summed_loss(self, input_ids: Tensor, labels: Tensor, packs: Packs | None = None) -> Tensor:
-        """The cross-entropy summed over the loss tokens, a float32 scalar. input_ids, labels: [B, S], anywhere."""
-        input_ids, labels = self._on_device(input_ids, labels)
+        """The cross-entropy summed over the loss tokens, a float32 scalar. input_ids, labels: [B, S], on the host."""
         if self.chunk_tokens is None:
-            return F.cross_entropy(self._full_logits(input_ids, packs), _shifted(labels), reduction="sum")
+            targets = self._on_device(_shifted(labels))
+            return F.cross_entropy(self._full_logits(input_ids, packs), targets, reduction="sum")
         return self._chunked(chunked_cross_entropy, input_ids, labels, packs)
 
     @torch.no_grad()
     def token_losses(self, input_ids: Tensor, labels: Tensor, packs: Packs | None = None) -> Tensor:
         """The cross-entropy of each token [B, S], at the token's own index; 0 where it has no loss."""
-        input_ids, labels = self._on_device(input_ids, labels)
         if self.chunk_tokens is None:
-            losses = F.cross_entropy(self._full_logits(input_ids, packs), _shifted(labels), reduction="none")
+            targets = self._on_device(_shifted(labels))
+            losses = F.cross_entropy(self._full_logits(input_ids, packs), targets, reduction="none")
         else:
             losses = self._chunked(token_losses, input_ids, labels, packs)
         per_row = losses.view(labels.shape[0], labels.shape[1] - 1)
@@ -66,7 +66,8 @@ class LossHead:
         assert self.chunk_tokens is not None
         head: Any = self.model.get_output_embeddings()
         decoder = decoder_of(self.model)
-        hidden = decoder(input_ids=input_ids, use_cache=False, **self._told(packs)).last_hidden_state  # [B, S, H]
+        ids = self._on_device(input_ids)
+        hidden = decoder(input_ids=ids, use_cache=False, **self._told(packs)).last_hidden_state  # [B, S, H]
         return function(
             hidden[:, :-1].flatten(0, 1),
             head.weight,
@@ -77,12 +78,13 @@ class LossHead:
             scale=self.scale,
         )
 
-    def _on_device(self, *tensors: Tensor) -> Iterator[Tensor]:
+    def _on_device(self, tensor: Tensor) -> Tensor:
         """Without waiting for the device: what it still has to do for earlier tokens need not end first."""
-        return (tensor.to(self.device, non_blocking=True) for tensor in tensors)
+        return tensor.to(self.device, non_blocking=True)
 
     def _full_logits(self, input_ids: Tensor, packs: Packs | None) -> Tensor:
-        logits: Tensor = self.model(input_ids=input_ids, use_cache=False, **self._told(packs)).logits  # [B, S, V]
+        ids = self._on_device(input_ids)
+        logits: Tensor = self.model(input_ids=ids, use_cache=False, **self._told(packs)).logits  # [B, S, V]
         return logits[:, :-1].flatten(0, 1).float()
 
     def _told(self, packs: Packs | None) -> dict[str, Any]:

@@ -1,0 +1,68 @@
+"""Norms of gradients that stay on the device until somebody has to wait for it anyway."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+CPU_ROW = 4096
+"""Values that the CPU adds up in sequence: over 28 million of them float32 would be off by 0.2 %."""
+
+
+def norm_of(tensor: Tensor) -> Tensor:
+    """The 2-norm of all values, a float64 scalar on the tensor's device, to float32 accuracy; waits for nothing.
+
+    NaN and infinities show in it. Values above 1e19, whose squares float32 does not hold, count as infinite.
+    """
+    if tensor.is_cuda:
+        return torch.linalg.vector_norm(tensor, dtype=torch.float32).double()
+    flat = tensor.reshape(-1)
+    whole = flat.numel() - flat.numel() % CPU_ROW
+    rows = torch.linalg.vector_norm(flat[:whole].view(-1, CPU_ROW), dim=1, dtype=torch.float32)
+    rest = torch.linalg.vector_norm(flat[whole:], dtype=torch.float32)
+    return torch.hypot(torch.linalg.vector_norm(rows.double()), rest.double())
+
+
+class GradientNorms:
+    """The norm of each trained tensor's gradient in one step, in the order of the parameters."""
+
+    def __init__(self, named_parameters: Sequence[tuple[str, Tensor]]) -> None:
+        assert named_parameters, "nothing is trained"
+        self.names = tuple(name for name, _ in named_parameters)
+        self._index = {id(parameter): index for index, (_, parameter) in enumerate(named_parameters)}
+        self._norms = torch.zeros(len(self.names), dtype=torch.float64, device=named_parameters[0][1].device)
+        self._measured: set[int] = set()
+
+    def forget(self) -> None:
+        """A new step begins: no tensor has a gradient."""
+        self._norms.zero_()
+        self._measured.clear()
+
+    def measure(self, parameter: Tensor, gradient: Tensor) -> Tensor:
+        """Note the norm of this parameter's gradient, and return it, a float64 scalar on the device."""
+        index = self._index[id(parameter)]
+        assert index not in self._measured, f"{self.names[index]} has got its gradient twice in one step"
+        self._measured.add(index)
+        norm = norm_of(gradient)
+        self._norms[index] = norm
+        return norm
+
+    def total(self) -> Tensor:
+        """The norm over all gradients, a float64 scalar on the device."""
+        return torch.linalg.vector_norm(self._norms)
+
+    def not_measured(self) -> tuple[str, ...]:
+        """The names of the parameters that got no gradient."""
+        return tuple(name for index, name in enumerate(self.names) if index not in self._measured)
+
+    def by_name(self) -> dict[str, float]:
+        """The norms of the gradients that there were. Waits for the device."""
+        norms = self._norms.tolist()
+        return {self.names[index]: norms[index] for index in sorted(self._measured)}
+
+    def first_not_finite(self) -> str | None:
+        """The first parameter whose gradient is not finite. Waits for the device."""
+        return next((name for name, norm in self.by_name().items() if not math.isfinite(norm)), None)
