@@ -29,6 +29,8 @@ OUTCOME_SIGNS: dict[Outcome, tuple[str, Role]] = {
     "killed": ("✖", "bad"),
 }
 SHORT_NAMES = {"forward": "fwd", "backward": "bwd", "optimizer": "opt"}
+GRADIENT_METRICS = frozenset({"grad_norm", "hidden_norm"})
+PHASE_NAMES = {"rehearsing": "trying the longest batch"}
 LATE_SECONDS = 10.0
 LATE_STEPS = 8
 """News is late after this many seconds, and this many times the usual time of a step."""
@@ -119,11 +121,18 @@ def grad_norm(history: History, alpha: float | None) -> ChartView:
     """The gradient's norm before clipping, with its usual and its high values."""
     recent = sorted(history.recent_values("grad_norm"))
     usual = f"p50 {value(_rank(recent, 0.5), 3)} · p99 {value(_rank(recent, 0.99), 3)}" if recent else ""
+    moved = _moved(history)
     return ChartView(
         curves=_curves(history, "grad_norm", alpha, flags=_flags(history, on_gradient=True)),
         value=value(history.series["grad_norm"].last, 3),
-        summary=(usual,),
+        summary=(f"{usual} · {moved}", moved) if usual and moved else (usual or moved,),
     )
+
+
+def _moved(history: History) -> str:
+    """Which share of the movement that the optimizer asked for arrived in the weights, over the last steps."""
+    recent = history.recent_values("moved")
+    return f"moved {percent(sum(recent) / len(recent))}" if recent else ""
 
 
 def tok_s(history: History, alpha: float | None) -> ChartView:
@@ -175,11 +184,11 @@ def _curves(
 
 
 def _flags(history: History, on_gradient: bool) -> tuple[Flag, ...]:
-    """The incidents of the gradient norm, or all the others, at their steps."""
+    """The incidents of the gradient, or all the others, at their steps."""
     return tuple(
         Flag(one.step, f"{plain(one.title)} {one.step}", SIGNS.get(one.severity, SIGNS["warning"])[1])
         for one in history.incidents.all()
-        if one.step is not None and (one.metric == "grad_norm") == on_gradient
+        if one.step is not None and (one.metric in GRADIENT_METRICS) == on_gradient
     )
 
 
@@ -194,7 +203,7 @@ def _state(situation: Situation) -> tuple[str, str, Role]:
     if phase is None:
         return "○", "starting", "dim"
     sign, role = PHASE_SIGNS.get(phase.name, ("◐", "accent"))
-    return sign, plain(phase.name) + _progress(phase), role
+    return sign, plain(PHASE_NAMES.get(phase.name, phase.name)) + _progress(phase), role
 
 
 def _progress(phase: Phase) -> str:

@@ -136,6 +136,44 @@ def _flash_attention_needs_bfloat16(config: Config) -> Problem | None:
     )
 
 
+def _release_knows_no_norm_to_clip_by(config: Config) -> Problem | None:
+    limit = config.train.max_grad_norm
+    if not config.memory.gradient_release or limit is None:
+        return None
+    reason = (
+        "memory.gradient_release moves each weight inside the backward pass, and the norm over all gradients, by which"
+        " they would be clipped, is known only after that"
+    )
+    advice = (
+        "set max_grad_norm: null (spikes are caught before any weight moves, see train.spike_detection),"
+        " or memory.gradient_release: false"
+    )
+    return Problem("train.max_grad_norm", reason, found=short_number(limit), allowed="null", advice=advice)
+
+
+def _release_takes_one_pass_a_step(config: Config) -> Problem | None:
+    passes = config.train.gradient_accumulation_steps
+    if not config.memory.gradient_release or passes == 1:
+        return None
+    reason = (
+        "memory.gradient_release frees each gradient in the pass that makes it, so the gradients of several passes"
+        " cannot be added up"
+    )
+    advice = "set gradient_accumulation_steps: 1 and raise per_device_batch_size, or memory.gradient_release: false"
+    return Problem("train.gradient_accumulation_steps", reason, found=str(passes), allowed="1", advice=advice)
+
+
+def _decay_off_the_sphere(config: Config) -> Note | None:
+    train = config.train
+    if not train.hyperball or train.weight_decay == 0:
+        return None
+    text = (
+        f"{short_number(train.weight_decay)} has no effect on the matrices that hyperball keeps at their norm,"
+        " only on the other weights that decay"
+    )
+    return Note("train.weight_decay", text)
+
+
 def _schedule_fits(config: Config) -> Problem | None:
     train = config.train
     if train.lr_scheduler != "wsd" or train.warmup_ratio is None or train.warmup_ratio + train.wsd_decay_ratio <= 1:
@@ -185,6 +223,9 @@ RULES = (
     Rule(("train.min_learning_rate", "train.learning_rate"), _rates_in_order),
     Rule(("data.eval_split", "data.eval_dataset"), _one_source_of_eval_data),
     Rule(("model.attn_implementation", "model.torch_dtype"), _flash_attention_needs_bfloat16),
+    Rule(("train.max_grad_norm", "memory.gradient_release"), _release_knows_no_norm_to_clip_by),
+    Rule(("train.gradient_accumulation_steps", "memory.gradient_release"), _release_takes_one_pass_a_step),
+    Rule(("train.weight_decay", "train.hyperball"), _decay_off_the_sphere),
     Rule(("train.wsd_decay_ratio", "train.warmup_ratio", "train.lr_scheduler"), _schedule_fits),
     Rule(("train.warmup_steps", "train.max_steps", "train.learning_rate"), _warmup_fits_into_max_steps),
     Rule(("train.learning_rate", "train.optimizer", "model.init"), _lion_needs_a_smaller_rate),
@@ -201,6 +242,7 @@ def _settings_without_effect(config: Config) -> Iterator[Note]:
         ("train.wsd_decay_ratio", train.lr_scheduler != "wsd", f"lr_scheduler is {train.lr_scheduler}"),
         ("train.min_learning_rate", train.lr_scheduler == "constant", "lr_scheduler is constant"),
         ("train.spike_z_threshold", not train.spike_detection, "spike_detection is false"),
+        ("train.hyperball_lr", not train.hyperball, "hyperball is false"),
         ("train.epochs", train.max_steps is not None, f"max_steps is {train.max_steps} and decides"),
         ("memory.loss_chunk_tokens", not memory.chunked_loss, "chunked_loss is false"),
         ("data.dataset_split", bool(data.sources), "each of data.sources has a split of its own"),

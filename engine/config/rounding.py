@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 from engine.config.errors import Note
-from engine.config.not_yet import is_available
 from engine.config.schema import Train
 from engine.config.wording import short_number
 
@@ -24,9 +23,7 @@ def check_updates(train: Train, weight_dtype: str) -> tuple[Note, ...]:
         return ()
     notes: list[Note] = []
     smallest = half_grid_step(TYPICAL_WEIGHT)
-    cure = (
-        "train.stochastic_rounding: true" if is_available("train.stochastic_rounding") else "model.torch_dtype: float32"
-    )
+    cure = "train.stochastic_rounding: true"
     if train.learning_rate < smallest:
         text = (
             f"UPDATES_MAY_VANISH: the weights are bfloat16, and an update of the size of the learning rate"

@@ -184,7 +184,9 @@ class Train(Section):
         default="adamw8bit", description="The optimizer; those with 8bit keep their state in 8 bits."
     )
     max_grad_norm: Annotated[PositiveFloat | None, INFINITY_IS_NONE] = Field(
-        default=1.0, description="Gradients with a larger norm are scaled down to it; null is no clipping."
+        default=1.0,
+        description="Gradients with a larger norm are scaled down to it; null is no clipping, and the default with"
+        " memory.gradient_release.",
     )
     spike_detection: bool = Field(
         default=True, description="Skip the step when loss or gradient norm jumps far out of its usual range."
@@ -202,11 +204,14 @@ class Train(Section):
         default=False, description="Train the attention and linear-attention layers alone."
     )
     stochastic_rounding: bool = Field(
-        default=False, description="Round bfloat16 weights at random so that small updates count on average."
+        default=True,
+        description="Round bfloat16 weights at random, so that small updates count on average; float32 needs none.",
     )
     hyperball: bool = Field(default=False, description="Keep each weight matrix on a sphere of its starting norm.")
-    hyperball_lr: PositiveFloat | None = Field(
-        default=None, description="Learning rate on the sphere; null is learning_rate."
+    hyperball_lr: Annotated[float, Field(ge=0, le=1)] = Field(
+        default=0.0,
+        description="Highest angle of a step on the sphere, in radians; 0 lets each matrix begin with a step of the"
+        " size that the optimizer takes without the sphere.",
     )
     save_steps: PositiveInt | None = Field(
         default=None, description="Save a checkpoint after each so many steps; null is at the end and on a stop only."
@@ -277,6 +282,13 @@ class Config(Section):
     memory: Memory = Field(default=Memory(), description="What is traded for memory.")
     parallel: Parallel = Field(default=Parallel(), description="How the work is spread over several GPUs.")
     logging: Logging = Field(default=Logging(), description="Where metrics go besides the run's own folder.")
+
+    @model_validator(mode="after")
+    def _no_clipping_under_release(self) -> Config:
+        """The default limit belongs to runs that know the norm before they move; one that was given is judged later."""
+        if self.memory.gradient_release and "max_grad_norm" not in self.train.model_fields_set:
+            object.__setattr__(self, "train", self.train.model_copy(update={"max_grad_norm": None}))
+        return self
 
 
 SECTIONS: dict[str, type[Section]] = {

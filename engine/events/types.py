@@ -19,6 +19,7 @@ PhaseName = Literal[
     "reading data",
     "tokenizing",
     "compiling",
+    "rehearsing",
     "training",
     "evaluating",
     "saving",
@@ -112,7 +113,8 @@ class StepMemory:
 class Step:
     """One optimizer step, counted from 1.
 
-    `loss` is the mean over the loss tokens of the whole batch, None when it had none; `grad_norm` is taken before
+    `loss` is the mean over the loss tokens of the whole batch, None when it had none; `hidden_norm` is the norm of its
+    gradient at the last hidden state, by which steps are judged before any weight moves; `grad_norm` is taken before
     clipping; `dt` leaves out evaluation and saving; `tok_s` counts real tokens, `slots` padding too.
     """
 
@@ -131,6 +133,7 @@ class Step:
     clip_scale: float | None = None
     time: StepTime = field(default_factory=StepTime)
     mem: StepMemory = field(default_factory=StepMemory)
+    hidden_norm: float | None = None
     moved: float | None = None
     skipped: bool = False
     recompiles: int | None = None

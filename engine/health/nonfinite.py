@@ -6,14 +6,15 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-Metric = Literal["loss", "grad_norm"]
+Judged = Literal["loss", "hidden_norm"]
+"""What a step is judged by before any weight moves."""
 
 
 @dataclass(frozen=True, slots=True)
 class NonFinite:
     """Which metric is not finite, and its value."""
 
-    metric: Metric
+    metric: Judged
     value: float
 
     @property
@@ -21,10 +22,10 @@ class NonFinite:
         return "NON_FINITE_LOSS" if self.metric == "loss" else "NON_FINITE_GRAD"
 
 
-def find_non_finite(loss: float | None, grad_norm: float | None) -> NonFinite | None:
+def find_non_finite(loss: float | None, hidden_norm: float | None) -> NonFinite | None:
     """Return the first metric that is NaN or infinite: the loss, since it usually spoils the gradient too."""
     if loss is not None and not math.isfinite(loss):
         return NonFinite("loss", loss)
-    if grad_norm is not None and not math.isfinite(grad_norm):
-        return NonFinite("grad_norm", grad_norm)
+    if hidden_norm is not None and not math.isfinite(hidden_norm):
+        return NonFinite("hidden_norm", hidden_norm)
     return None

@@ -1,9 +1,11 @@
-"""Spikes of the loss and of the gradient norm, and whether a step should be skipped because of one.
+"""Spikes of the loss and of its gradient at the last hidden state, and whether a step is skipped because of one.
+
+Both are known before the backward pass through the model's body, so also when weights move within that pass.
 
 - Only jumps upwards count, against a robust baseline of the last usual values; outliers never enter it.
 - A step that is not finite is skipped from the first step on, whether or not spikes are judged.
-- A gradient norm that is far out over three batches in a row, with a usual loss, belongs to the place where the weights
-  stand: none of these steps moved them. The third is taken (clipping limits it), since skipping would only stay there.
+- A gradient that is far out over three batches in a row, with a usual loss, belongs to the place where the weights
+  stand: none of these steps moved them. The third is taken, since skipping would only stay there.
 - Outliers that stay on one new level (harder data, say) are accepted as usual after ten in a row, and training goes on.
   Outliers that climb or jump about, and numbers that are not finite, are never accepted: then every step is skipped
   until `train.max_skipped_in_a_row` ends the run.
@@ -15,18 +17,18 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from engine.health.baseline import Baseline, Usual
-from engine.health.nonfinite import Metric, find_non_finite
+from engine.health.nonfinite import Judged, find_non_finite
 
-Reason = Literal["loss", "grad_norm", "not finite"]
+Reason = Literal["loss", "hidden_norm", "not finite"]
 
-RELATIVE_FLOORS: dict[Metric, float] = {"loss": 0.05, "grad_norm": 0.25}
-"""Smallest spread as a share of the level. Clipping tames a gradient of twice the usual size, so its floor is high."""
-ABSOLUTE_FLOORS: dict[Metric, float] = {"loss": 0.01, "grad_norm": 0.01}
+RELATIVE_FLOORS: dict[Judged, float] = {"loss": 0.05, "hidden_norm": 0.25}
+"""Smallest spread as a share of the level. A gradient of twice the usual size does no harm, so its floor is high."""
+ABSOLUTE_FLOORS: dict[Judged, float] = {"loss": 0.01, "hidden_norm": 0.01}
 """Smallest spread at all: near zero a factor of three is a wobble."""
 
 
 STEEP_PLACE_AFTER = 3
-"""Batches in a row with a usual loss and a gradient norm far out that make the weights its cause, not the data."""
+"""Batches in a row with a usual loss and a gradient far out that make the weights its cause, not the data."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +43,7 @@ class Verdict:
 
     skip: bool
     reason: Reason | None
-    metric: Metric
+    metric: Judged
     value: float | None
     baseline: float | None = None
     spread: float | None = None
@@ -61,9 +63,9 @@ class SpikeDetector:
         }
         self._steep_in_a_row = 0
 
-    def check(self, step: int, loss: float | None, grad_norm: float | None) -> Verdict:
+    def check(self, step: int, loss: float | None, hidden_norm: float | None) -> Verdict:
         """Judge a step, and take its values into the baseline if they are usual. None is a value not measured."""
-        non_finite = find_non_finite(loss, grad_norm)
+        non_finite = find_non_finite(loss, hidden_norm)
         if non_finite is not None:
             self._steep_in_a_row = 0
             usual = self._baselines[non_finite.metric].usual()
@@ -71,11 +73,11 @@ class SpikeDetector:
                 baseline.forget_outliers()
             return _verdict("not finite", non_finite.metric, non_finite.value, usual, stands_out=True)
 
-        measured: dict[Metric, float] = {}
+        measured: dict[Judged, float] = {}
         if loss is not None:
             measured["loss"] = loss
-        if grad_norm is not None:
-            measured["grad_norm"] = grad_norm
+        if hidden_norm is not None:
+            measured["hidden_norm"] = hidden_norm
         usuals = {metric: self._baselines[metric].usual() for metric in measured}
         outliers = [metric for metric in measured if self._is_outlier(measured[metric], usuals[metric])]
         cause = outliers[0] if outliers else "loss"
@@ -104,9 +106,9 @@ class SpikeDetector:
             baseline.load_state_dict(state[metric])
         self._steep_in_a_row = int(state["steep_in_a_row"])
 
-    def _leaves_steep_place(self, outliers: list[Metric], usual_loss: Usual | None) -> bool:
+    def _leaves_steep_place(self, outliers: list[Judged], usual_loss: Usual | None) -> bool:
         """Whether so many batches in a row were steep alone that this step must move the weights."""
-        is_steep = outliers == ["grad_norm"] and usual_loss is not None
+        is_steep = outliers == ["hidden_norm"] and usual_loss is not None
         self._steep_in_a_row = self._steep_in_a_row + 1 if is_steep else 0
         if self._steep_in_a_row < STEEP_PLACE_AFTER:
             return False
@@ -116,11 +118,11 @@ class SpikeDetector:
     def _is_outlier(self, value: float, usual: Usual | None) -> bool:
         return usual is not None and usual.z(value) > self._z_threshold
 
-    def _feed(self, measured: dict[Metric, float]) -> None:
+    def _feed(self, measured: dict[Judged, float]) -> None:
         for metric, value in measured.items():
             self._baselines[metric].feed(value)
 
-    def _note_outliers(self, measured: dict[Metric, float], outliers: list[Metric]) -> bool:
+    def _note_outliers(self, measured: dict[Judged, float], outliers: list[Judged]) -> bool:
         """Remember this step's outliers; return whether each of them now belongs to a new, steady level."""
         steady = [self._baselines[metric].note_outlier(measured[metric]) for metric in outliers]
         for metric in measured:
@@ -131,7 +133,7 @@ class SpikeDetector:
 
 def _verdict(
     reason: Reason | None,
-    metric: Metric,
+    metric: Judged,
     value: float | None,
     usual: Usual | None,
     *,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from engine.events.types import Advice, Scalar, Severity
 
@@ -14,10 +15,10 @@ SIGNIFICANT_DIGITS = 6
 
 @dataclass(frozen=True, slots=True)
 class Remedy:
-    """A key to change by a factor, and why; `optimizers` limits it to runs with one of these."""
+    """A key to change by a factor, or to switch on, and why; `optimizers` limits it to runs with one of these."""
 
     key: str
-    factor: float
+    factor: float | Literal[True]
     why: str
     optimizers: frozenset[str] = LION | ADAMW
 
@@ -53,7 +54,7 @@ SYMPTOMS: dict[str, Symptom] = {
         "error", "the loss is {value}, not a finite number: the step was skipped", (TENTH_OF_THE_RATE,), grave_after=3
     ),
     "NON_FINITE_GRAD": Symptom(
-        "error", "the gradient{where} is not finite: the step was skipped", (TENTH_OF_THE_RATE,), grave_after=3
+        "error", "the gradient{where} is not finite: {outcome}", (TENTH_OF_THE_RATE,), grave_after=3
     ),
     "SPIKE_SKIPPED": Symptom(
         "warning",
@@ -94,6 +95,15 @@ SYMPTOMS: dict[str, Symptom] = {
         ),
         ending="it came down again or settled",
     ),
+    "STALE_WEIGHTS": Symptom(
+        "warning",
+        "the weights move by {share} of what the optimizer asks for: rounding to bfloat16 takes the rest away",
+        (
+            Remedy("train.stochastic_rounding", True, "rounds at random, so that small updates count on average"),
+            Remedy(RATE, 10.0, "or a larger learning rate, whose updates reach the next number"),
+        ),
+        ending="they follow again",
+    ),
     "NO_TRAINABLE_TOKENS": Symptom(
         "warning",
         "no token of this step has loss: no weight changed",
@@ -121,7 +131,7 @@ def advise(code: str, settings: Mapping[str, Scalar]) -> tuple[Advice, ...]:
     return tuple(
         Advice(key=remedy.key, value=_changed(settings.get(remedy.key), remedy.factor), why=remedy.why)
         for remedy in remedies
-        if settings.get(remedy.key) != 0
+        if _changes_anything(settings.get(remedy.key), remedy)
     )
 
 
@@ -131,7 +141,13 @@ def advised_keys() -> frozenset[str]:
     return frozenset(keys | {"train.optimizer"})
 
 
-def _changed(value: Scalar, factor: float) -> Scalar:
+def _changes_anything(value: Scalar, remedy: Remedy) -> bool:
+    return value is not True if remedy.factor is True else value != 0
+
+
+def _changed(value: Scalar, factor: float | Literal[True]) -> Scalar:
+    if factor is True:
+        return True
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
     changed = value * factor

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -12,13 +13,16 @@ from engine.health.climb import ClimbDetector
 from engine.health.flat import FlatDetector
 from engine.health.nonfinite import NonFinite
 from engine.health.spikes import SpikeDetector, Verdict
+from engine.health.stale import StaleDetector
 from engine.health.symptoms import advise, advised_keys
 
 if TYPE_CHECKING:
     from engine.config.schema import Config
 
-FLAG_CAUSES = ("NON_FINITE_LOSS", "NON_FINITE_GRAD", "SPIKE_SKIPPED", "SPIKE_TAKEN", "NO_TRAINABLE_TOKENS")
-METRIC_NAMES = {"loss": "loss", "grad_norm": "gradient norm"}
+FLAG_CAUSES = ("NON_FINITE_LOSS", "SPIKE_SKIPPED", "SPIKE_TAKEN", "NO_TRAINABLE_TOKENS")
+METRIC_NAMES = {"loss": "loss", "hidden_norm": "gradient norm at the last hidden state"}
+SKIPPED = "the step was skipped"
+LEFT_AS_THEY_WERE = "weights whose own gradient was not finite stayed as they were, all others moved"
 SPIKE_SHARE_STEPS = 200
 SPIKE_SHARE_MINIMUM = 100
 MANY_SPIKES = 0.05
@@ -50,40 +54,78 @@ class TrainingHealth:
         self._skips_spikes = config.train.spike_detection
         self._climb = ClimbDetector()
         self._flat = FlatDetector(warmup_steps)
+        self._stale = StaleDetector()
         self._incidents = IncidentLog(self._settings)
         self._skipped_in_a_row = 0
+        self._skipped_before = 0
         self._recent_spikes: deque[bool] = deque(maxlen=SPIKE_SHARE_STEPS)
 
-    def judge(
+    def gate(
+        self, step: int, loss: float | None, hidden_norm: float | None, *, rows: tuple[int, ...] = ()
+    ) -> Judgement:
+        """Judge a step before any weight moves: by its loss and the norm of its gradient at the last hidden state.
+
+        `loss` is None when no token of the step has loss; such a step is skipped too.
+        """
+        if loss is None:
+            alerts = [self._incidents.touch("NO_TRAINABLE_TOKENS", step, rows=rows)]
+            return self._judgement(step, None, alerts, skip=True)
+        verdict = self._spikes.check(step, loss, hidden_norm)
+        alerts = [
+            *self._judge_flag(step, verdict, rows),
+            *self._judge_shift(step, verdict),
+            *self._judge_spike_share(step, verdict),
+        ]
+        return self._judgement(step, verdict, alerts, skip=verdict.skip)
+
+    def refuse_gradient(
+        self, step: int, grad_norm: float, non_finite_parameter: str | None = None, *, rows: tuple[int, ...] = ()
+    ) -> Judgement | None:
+        """Skip a step that passed the gate if the norm of its gradients is not finite; None when it is finite.
+
+        For runs that have all gradients before any weight moves.
+        """
+        if math.isfinite(grad_norm):
+            return None
+        self._skipped_in_a_row = self._skipped_before  # the gate has counted this step as a good one
+        verdict = Verdict(True, "not finite", "hidden_norm", grad_norm, stands_out=True)
+        alert = self._touch_non_finite(step, grad_norm, non_finite_parameter, rows, SKIPPED)
+        return self._judgement(step, verdict, [alert], skip=True)
+
+    def after(
         self,
         step: int,
         loss: float | None,
         grad_norm: float | None,
+        moved: float | None,
         *,
         learning_rate: float,
+        skipped: bool = False,
         rows: tuple[int, ...] = (),
         non_finite_parameter: str | None = None,
-    ) -> Judgement:
-        """Judge a step before its update. `loss` is None when no token of it has loss; such a step is skipped too."""
+    ) -> tuple[Alert, ...]:
+        """What the whole gradient and the movement of the weights tell of a step, when they are known.
+
+        `grad_norm` is the norm over all gradients, None where a skipped step has none; `moved` the share of the
+        movement asked for that arrived, None for a skipped step.
+        """
         if loss is None:
-            alerts = [self._incidents.touch("NO_TRAINABLE_TOKENS", step, rows=rows)]
-            return self._judgement(step, None, alerts, skip=True)
-        verdict = self._spikes.check(step, loss, grad_norm)
-        alerts = [
-            *self._judge_flag(step, verdict, rows, non_finite_parameter),
-            *self._judge_shift(step, verdict),
-            *self._judge_spike_share(step, verdict),
+            return ()
+        if skipped:
+            return tuple(self._judge_climb(step, grad_norm))
+        return (
+            *self._judge_whole_gradient(step, grad_norm, non_finite_parameter, rows),
             *self._judge_climb(step, grad_norm),
-        ]
-        if not verdict.skip:
-            alerts += self._judge_flat(step, loss, grad_norm, learning_rate)
-        return self._judgement(step, verdict, alerts, skip=verdict.skip)
+            *self._judge_flat(step, loss, grad_norm, learning_rate),
+            *self._judge_stale(step, moved, learning_rate),
+        )
 
     def state_dict(self) -> dict[str, Any]:
         return {
             "spikes": self._spikes.state_dict(),
             "climb": self._climb.state_dict(),
             "flat": self._flat.state_dict(),
+            "stale": self._stale.state_dict(),
             "incidents": self._incidents.state_dict(),
             "skipped_in_a_row": self._skipped_in_a_row,
             "recent_spikes": list(self._recent_spikes),
@@ -93,13 +135,12 @@ class TrainingHealth:
         self._spikes.load_state_dict(state["spikes"])
         self._climb.load_state_dict(state["climb"])
         self._flat.load_state_dict(state["flat"])
+        self._stale.load_state_dict(state["stale"])
         self._incidents.load_state_dict(state["incidents"])
         self._skipped_in_a_row = state["skipped_in_a_row"]
         self._recent_spikes = deque(state["recent_spikes"], maxlen=SPIKE_SHARE_STEPS)
 
-    def _judge_flag(
-        self, step: int, verdict: Verdict, rows: tuple[int, ...], non_finite_parameter: str | None
-    ) -> list[Alert]:
+    def _judge_flag(self, step: int, verdict: Verdict, rows: tuple[int, ...]) -> list[Alert]:
         code = _skip_code(verdict) or self._taken_code(verdict)
         alerts = self._clear(*(cause for cause in FLAG_CAUSES if cause != code))
         if code is not None:
@@ -113,7 +154,8 @@ class TrainingHealth:
                     measured=verdict.metric,
                     metric=METRIC_NAMES[verdict.metric],
                     spread=show(verdict.spread),
-                    where=f" of {non_finite_parameter}" if non_finite_parameter else "",
+                    where=" at the last hidden state",
+                    outcome=SKIPPED,
                 )
             )
         return alerts
@@ -159,6 +201,30 @@ class TrainingHealth:
             )
         ]
 
+    def _judge_whole_gradient(
+        self, step: int, grad_norm: float | None, parameter: str | None, rows: tuple[int, ...]
+    ) -> list[Alert]:
+        if grad_norm is None or math.isfinite(grad_norm):
+            return self._clear("NON_FINITE_GRAD")
+        return [self._touch_non_finite(step, grad_norm, parameter, rows, LEFT_AS_THEY_WERE)]
+
+    def _touch_non_finite(
+        self, step: int, grad_norm: float, parameter: str | None, rows: tuple[int, ...], outcome: str
+    ) -> Alert:
+        where = f" of {parameter}" if parameter else ""
+        return self._incidents.touch(
+            "NON_FINITE_GRAD", step, value=grad_norm, rows=rows, measured="grad_norm", where=where, outcome=outcome
+        )
+
+    def _judge_stale(self, step: int, moved: float | None, learning_rate: float) -> list[Alert]:
+        stale = self._stale.check(moved, learning_rate)
+        if stale is None:
+            return self._clear("STALE_WEIGHTS")
+        if self._incidents.is_open("STALE_WEIGHTS"):
+            return []
+        share = f"{stale.share:.0%}"
+        return [self._incidents.touch("STALE_WEIGHTS", step, value=stale.share, measured="moved", share=share)]
+
     def _judge_flat(self, step: int, loss: float, grad_norm: float | None, learning_rate: float) -> list[Alert]:
         flat = self._flat.check(step, loss)
         if flat is None:
@@ -179,6 +245,7 @@ class TrainingHealth:
         ]
 
     def _judgement(self, step: int, verdict: Verdict | None, alerts: list[Alert], *, skip: bool) -> Judgement:
+        self._skipped_before = self._skipped_in_a_row
         self._skipped_in_a_row = self._skipped_in_a_row + 1 if skip else 0
         if self._skipped_in_a_row < self._max_skipped:
             return Judgement(skip, verdict, (*alerts, *self._clear("SKIPPED_IN_A_ROW")))

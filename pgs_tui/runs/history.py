@@ -38,6 +38,7 @@ METRICS: dict[str, Callable[[Step], float | None]] = {
     "dt": lambda step: step.dt,
     "lr": lambda step: step.lr,
     "epoch": lambda step: step.epoch,
+    "moved": lambda step: step.moved,
 }
 """What is kept of every step."""
 

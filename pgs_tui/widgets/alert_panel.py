@@ -22,7 +22,7 @@ EDGES, SIDES = 2, 4
 NEIGHBOURS = 2
 """Other incidents that are shown around the selected one, where there are some."""
 
-METRICS = {"loss": "loss ", "grad_norm": "grad norm "}
+METRICS = {"loss": "loss ", "hidden_norm": "hidden grad ", "grad_norm": "grad norm ", "moved": "moved "}
 
 
 class AlertPanel(Panel):
