@@ -24,10 +24,10 @@ def skipped_steps(losses: list[float], detector: SpikeDetector | None = None) ->
     return [step for step, loss in enumerate(losses, 1) if judge.check(step, loss, 1.0).skip]
 
 
-def settled(level: float = 2.0, grad_norm: float = 1.0, z_threshold: float = 6.0) -> SpikeDetector:
+def settled(level: float = 2.0, hidden_norm: float = 1.0, z_threshold: float = 6.0) -> SpikeDetector:
     detector = SpikeDetector(z_threshold)
     for step in range(1, WINDOW + 1):
-        assert not detector.check(step, level, grad_norm).skip
+        assert not detector.check(step, level, hidden_norm).skip
     return detector
 
 
@@ -63,11 +63,11 @@ def test_not_finite_is_skipped_from_the_first_step(bad: float, judge_spikes: boo
     by_gradient = detector.check(2, 2.0, bad)
 
     assert by_loss.skip and by_loss.reason == "not finite" and by_loss.metric == "loss" and by_loss.z is None
-    assert by_gradient.skip and by_gradient.metric == "grad_norm"
+    assert by_gradient.skip and by_gradient.metric == "hidden_norm"
 
 
 def test_a_verdict_says_how_far_from_usual_the_step_is() -> None:
-    verdict = settled(level=1.7, grad_norm=0.3).check(200, 9.41, 5.0)
+    verdict = settled(level=1.7, hidden_norm=0.3).check(200, 9.41, 5.0)
 
     assert verdict.skip and verdict.reason == "loss" and verdict.metric == "loss"
     assert verdict.value == 9.41 and verdict.baseline == 1.7
@@ -75,12 +75,12 @@ def test_a_verdict_says_how_far_from_usual_the_step_is() -> None:
 
 
 def test_the_gradient_norm_alone_can_be_the_reason() -> None:
-    verdict = settled(grad_norm=0.3).check(200, 2.0, 3.0)
-    assert verdict.skip and verdict.reason == "grad_norm" and verdict.value == 3.0 and verdict.baseline == 0.3
+    verdict = settled(hidden_norm=0.3).check(200, 2.0, 3.0)
+    assert verdict.skip and verdict.reason == "hidden_norm" and verdict.value == 3.0 and verdict.baseline == 0.3
 
 
 def test_a_gradient_of_twice_the_usual_size_is_left_to_clipping() -> None:
-    assert not settled(grad_norm=0.3).check(200, 2.0, 0.6).skip
+    assert not settled(hidden_norm=0.3).check(200, 2.0, 0.6).skip
 
 
 def test_the_threshold_is_the_configs() -> None:
@@ -97,7 +97,7 @@ def test_values_that_were_not_measured_are_left_out() -> None:
     detector = settled()
     assert detector.check(200, None, 1.0) == Verdict(skip=False, reason=None, metric="loss", value=None)
     assert not detector.check(201, 2.0, None).skip
-    assert detector.check(202, None, 50.0).reason == "grad_norm"
+    assert detector.check(202, None, 50.0).reason == "hidden_norm"
 
 
 def test_a_lasting_shift_becomes_the_usual_level() -> None:
@@ -128,11 +128,11 @@ def test_wild_values_are_never_accepted(wild: list[float]) -> None:
 
 
 def test_a_shift_of_both_metrics_is_accepted_when_both_are_steady() -> None:
-    detector = settled(level=2.0, grad_norm=1.0)
+    detector = settled(level=2.0, hidden_norm=1.0)
     verdicts = [detector.check(200 + i, 4.0, 8.0) for i in range(SHIFT_AFTER)]
     assert [verdict.skip for verdict in verdicts] == [True] * (SHIFT_AFTER - 1) + [False]
 
-    detector = settled(level=2.0, grad_norm=1.0)
+    detector = settled(level=2.0, hidden_norm=1.0)
     assert all(detector.check(200 + i, 4.0, 8.0 * 2.0**i).skip for i in range(2 * SHIFT_AFTER))
 
 
@@ -148,12 +148,12 @@ def test_state_comes_back_exactly_through_json() -> None:
     unbroken, resumed = SpikeDetector(), SpikeDetector()
     values = [(2 * rng.lognormvariate(0, 0.3), rng.lognormvariate(0, 0.8)) for _ in range(400)]
     values[146:156] = [(5.0, 1.0)] * 10  # the state is taken in the middle of a shift
-    for step, (loss, grad_norm) in enumerate(values[:150], 1):
-        unbroken.check(step, loss, grad_norm)
+    for step, (loss, hidden_norm) in enumerate(values[:150], 1):
+        unbroken.check(step, loss, hidden_norm)
     resumed.load_state_dict(json.loads(json.dumps(unbroken.state_dict(), allow_nan=False)))
 
-    for step, (loss, grad_norm) in enumerate(values[150:], 151):
-        assert resumed.check(step, loss, grad_norm) == unbroken.check(step, loss, grad_norm)
+    for step, (loss, hidden_norm) in enumerate(values[150:], 151):
+        assert resumed.check(step, loss, hidden_norm) == unbroken.check(step, loss, hidden_norm)
 
 
 def healthy_run(rng: random.Random, steps: int, loss_noise: float, norm_noise: float) -> list[tuple[float, float]]:
@@ -183,13 +183,13 @@ def test_jumps_to_three_times_the_usual_are_caught(noise: float) -> None:
     rng = random.Random(12)
     detector = SpikeDetector()
     run = healthy_run(rng, 1500, noise, noise)
-    for step, (loss, grad_norm) in enumerate(run, 1):
+    for step, (loss, hidden_norm) in enumerate(run, 1):
         if step > 2 * YOUNG and step % 50 == 0:
             calm_loss, calm_norm = 1.5 + 2.5 * math.exp(-step / 300), 0.4 + 2.0 * math.exp(-step / 50)
-            assert detector.check(step, 3 * calm_loss, grad_norm).reason == "loss", step
+            assert detector.check(step, 3 * calm_loss, hidden_norm).reason == "loss", step
             if step >= 150:  # before that the norm still falls fast
-                assert detector.check(step, loss, 3 * calm_norm).reason == "grad_norm", step
-        assert not detector.check(step, loss, grad_norm).skip
+                assert detector.check(step, loss, 3 * calm_norm).reason == "hidden_norm", step
+        assert not detector.check(step, loss, hidden_norm).skip
 
 
 def test_a_spike_soon_after_a_steep_start_is_caught() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import random
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -18,11 +19,32 @@ def make_health(**train: Any) -> TrainingHealth:
     return TrainingHealth(Config(model=Model(name_or_path="model"), train=Train(**train)), warmup_steps=0)
 
 
+def judge(
+    health: TrainingHealth,
+    step: int,
+    loss: float | None,
+    norm: float,
+    *,
+    rows: tuple[int, ...] = (),
+    moved: float | None = 1.0,
+    non_finite_parameter: str | None = None,
+) -> Judgement:
+    """All that is asked of a step in a run that has every gradient before it moves; `norm` is both norms."""
+    found = health.gate(step, loss, norm if math.isfinite(norm) else 1.0, rows=rows)
+    refused = None
+    if not found.skip:
+        refused = health.refuse_gradient(step, norm, non_finite_parameter, rows=rows)
+    alerts = found.alerts + (refused.alerts if refused else ())
+    found = refused or found
+    alerts += health.after(step, loss, norm, moved, learning_rate=1e-5, skipped=found.skip, rows=rows)
+    return replace(found, alerts=alerts)
+
+
 def judge_all(
     health: TrainingHealth, losses: list[float | None], norms: list[float] | None = None, first_step: int = 1
 ) -> list[Judgement]:
     return [
-        health.judge(step, loss, norms[index] if norms else 1.0, learning_rate=1e-5, rows=(step,))
+        judge(health, step, loss, norms[index] if norms else 1.0, rows=(step,))
         for index, (step, loss) in enumerate(enumerate(losses, first_step))
     ]
 
@@ -63,7 +85,7 @@ def test_a_spike_names_value_baseline_and_rows() -> None:
 
 def test_an_infinite_gradient_is_named() -> None:
     health = make_health()
-    judgement = health.judge(1, 2.0, math.inf, learning_rate=1e-5, non_finite_parameter="layers.3.up_proj.weight")
+    judgement = judge(health, 1, 2.0, math.inf, non_finite_parameter="layers.3.up_proj.weight")
     (alert,) = judgement.alerts
     assert judgement.skip and alert.code == "NON_FINITE_GRAD"
     assert "the gradient of layers.3.up_proj.weight is not finite" in alert.meaning
