@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from engine.backward.cut import AtCut, differentiate_head, forward_to_cut
+from engine.backward.norm import norm_of
 from engine.commands import CommandDesk
 from engine.config import Config
 from engine.data import EpochSampler, PreparedData, Sample
@@ -20,6 +22,7 @@ from engine.evaluate import evaluate
 from engine.events import End, Eval, Step
 from engine.events.console import format_skipped, format_step
 from engine.exit_codes import DISK_FULL, FAILED
+from engine.garbage import collect_if_due, collected_between_steps
 from engine.health import Judgement, TrainingHealth
 from engine.memory.live import MemoryMeter
 from engine.model.head import LossHead
@@ -42,6 +45,18 @@ class Progress:
     tokens: int = 0
     best_eval: float | None = None
     best_step: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AtGate:
+    """A step before anything has moved; all None when no token of it has loss."""
+
+    loss: float | None
+    """The mean over its loss tokens."""
+    hidden_norm: float | None
+    """The norm of the loss's gradient at the last hidden state."""
+    rest: AtCut | None
+    """What is left of its backward pass: the body's, of the last micro-batch."""
 
 
 @dataclass
@@ -69,7 +84,7 @@ class Trainer:
         """Train until the last step or until somebody asks to stop. Raises UserError when training cannot go on."""
         stop = self.session.stop
         desk = CommandDesk(self)
-        with closing(self.clock), stop.finishing_steps():
+        with closing(self.clock), collected_between_steps(), stop.finishing_steps():
             if self.progress.step == 0:
                 self.evaluate()
             self.go_on_training()
@@ -84,30 +99,30 @@ class Trainer:
             return self.finish() if self.progress.step >= self.total_steps else self.stop()
 
     def train_step(self) -> Step:
-        """One optimizer step: all micro-batches forward and backward, the verdict, the update or none."""
+        """One optimizer step: forward, the verdict at the last hidden state, backward, the update or none."""
+        collect_if_due(self.progress.step)
         self.clock.start()
         batches, epoch = self.next_batches()
         self.clock.lap("data")
-        loss = self.forward_and_backward(batches)
-        norm = measure_gradient_norm(self.trained_parameters())
         step = self.progress.step + 1
         rate = learning_rate(self.config.train, step, self.total_steps)
-        judgement = self.health.judge(
-            step,
-            loss,
-            norm.norm,
-            learning_rate=rate,
-            rows=_rows(batches),
-            non_finite_parameter=norm.non_finite,
-        )
+        at_gate = self.forward_to_gate(batches)
+        judgement = self.health.gate(step, at_gate.loss, at_gate.hidden_norm, rows=_rows(batches))
+        norm, scale = None, None
+        if not judgement.skip:
+            norm = self.finish_backward(at_gate)
+            refused = self.health.refuse_gradient(step, norm.norm, norm.non_finite, rows=_rows(batches))
+            if refused is not None:
+                judgement = replace(refused, alerts=(*judgement.alerts, *refused.alerts))
         if judgement.is_flagged:
-            self.record(Flagged(step, loss, norm.norm), batches)
-        scale = None if judgement.skip else self.update(norm, rate)
+            self.record(Flagged(step, at_gate.loss, norm.norm if norm else None), batches)
+        if norm is not None and not judgement.skip:
+            scale = self.update(norm, rate)
         self.optimizer.zero_grad(set_to_none=True)
         self.clock.lap("optimizer")
         self.progress.step = step
         self.progress.tokens += sum(batch.real_tokens for batch in batches)
-        event = self.step_event(epoch, batches, loss, norm, rate, scale)
+        event = self.step_event(epoch, batches, at_gate, norm, rate, scale)
         self.session.emit(event)
         self.act_on(judgement, event)
         return event
@@ -119,7 +134,16 @@ class Trainer:
 
     def act_on(self, judgement: Judgement, event: Step) -> None:
         """Tell the alerts, and raise UserError when the run does not recover."""
-        for alert in judgement.alerts:
+        afterwards = self.health.after(
+            event.step,
+            event.loss,
+            event.grad_norm,
+            event.moved,
+            learning_rate=event.lr,
+            skipped=event.skipped,
+            rows=event.rows,
+        )
+        for alert in (*judgement.alerts, *afterwards):
             self.session.emit(alert)
         if judgement.verdict is None:
             self.session.say(f"step={event.step} skipped: no token of its {len(event.rows)} rows has loss")
@@ -146,23 +170,35 @@ class Trainer:
             return collate_packs(lines, self.pad_id)
         return collate([sample for line in lines for sample in line], self.pad_id)
 
-    def forward_and_backward(self, batches: Sequence[Batch]) -> float | None:
-        """Leave the gradients of the mean loss over all loss tokens of the step; None when there is no such token.
+    def forward_to_gate(self, batches: Sequence[Batch]) -> AtGate:
+        """Go forward, and backward up to the last hidden state of the last micro-batch, where the step is judged.
 
-        The divisor is the count of the whole step, so neither the split into micro-batches nor their lengths weigh.
-        Gradients have the type of their weights: those of bfloat16 weights add up over micro-batches in bfloat16.
+        The divisor of the loss is the count of the whole step, so neither the split into micro-batches nor their
+        lengths weigh. Gradients have the type of their weights: those of bfloat16 weights add up over micro-batches in
+        bfloat16.
         """
         loss_tokens = sum(batch.loss_tokens for batch in batches)
         if loss_tokens == 0:
-            return None
-        summed = torch.zeros((), dtype=torch.float64, device=self.device)
+            return AtGate(None, None, None)
+        sums = torch.zeros(2, dtype=torch.float64, device=self.device)  # of the losses, of the norms' squares
+        at_cut = None
         for batch in batches:
-            loss = self.head.summed_loss(batch.input_ids, batch.labels, batch.packs)
+            if at_cut is not None:
+                at_cut.backward()
+            forward = forward_to_cut(self.head, batch)
             self.clock.lap("forward")
-            (loss / loss_tokens).backward()  # type: ignore[no-untyped-call]
+            at_cut = differentiate_head(forward, loss_tokens)
+            sums += torch.stack([forward.loss.detach().double(), norm_of(at_cut.gradient).square()])
             self.clock.lap("backward")
-            summed += loss.detach().double()
-        return float(summed) / loss_tokens
+        loss, squares = sums.tolist()
+        return AtGate(loss / loss_tokens, math.sqrt(squares), at_cut)
+
+    def finish_backward(self, at_gate: AtGate) -> GradientNorm:
+        """The backward pass of the body that the gate let through, and the norm of all gradients."""
+        assert at_gate.rest is not None, "a step without loss tokens passed the gate"
+        at_gate.rest.backward()
+        self.clock.lap("backward")
+        return measure_gradient_norm(self.trained_parameters())
 
     def update(self, norm: GradientNorm, rate: float) -> float:
         """Clip and take the optimizer's step; return the factor of clipping."""
@@ -180,8 +216,8 @@ class Trainer:
         self,
         epoch: float,
         batches: Sequence[Batch],
-        loss: float | None,
-        norm: GradientNorm,
+        at_gate: AtGate,
+        norm: GradientNorm | None,
         rate: float,
         scale: float | None,
     ) -> Step:
@@ -191,10 +227,11 @@ class Trainer:
         return Step(
             step=self.progress.step,
             epoch=epoch,
-            loss=loss,
-            ce_loss=loss,
+            loss=at_gate.loss,
+            ce_loss=at_gate.loss,
             lr=rate,
-            grad_norm=None if loss is None else norm.norm,
+            grad_norm=None if norm is None else norm.norm,
+            hidden_norm=at_gate.hidden_norm,
             clip_scale=scale,
             dt=seconds,
             time=parts,

@@ -18,7 +18,8 @@ def norm_of(tensor: Tensor) -> Tensor:
     NaN and infinities show in it. Values above 1e19, whose squares float32 does not hold, count as infinite.
     """
     if tensor.is_cuda:
-        return torch.linalg.vector_norm(tensor, dtype=torch.float32).double()
+        on_device: Tensor = torch.linalg.vector_norm(tensor, dtype=torch.float32)
+        return on_device.double()
     flat = tensor.reshape(-1)
     whole = flat.numel() - flat.numel() % CPU_ROW
     rows = torch.linalg.vector_norm(flat[:whole].view(-1, CPU_ROW), dim=1, dtype=torch.float32)
@@ -52,7 +53,8 @@ class GradientNorms:
 
     def total(self) -> Tensor:
         """The norm over all gradients, a float64 scalar on the device."""
-        return torch.linalg.vector_norm(self._norms)
+        total: Tensor = torch.linalg.vector_norm(self._norms)
+        return total
 
     def not_measured(self) -> tuple[str, ...]:
         """The names of the parameters that got no gradient."""

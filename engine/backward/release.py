@@ -37,7 +37,10 @@ class GradientRelease:
         self._norms = norms
         self._parameters = [parameter for _, parameter in named_parameters]
         self._only_measures = False
-        self._hooks = [p.register_post_accumulate_grad_hook(self.step) for p in self._parameters]
+        self._hooks = [
+            parameter.register_post_accumulate_grad_hook(self.step)  # type: ignore[no-untyped-call]
+            for parameter in self._parameters
+        ]
 
     def remove(self) -> None:
         """Take the hooks off."""

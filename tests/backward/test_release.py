@@ -132,8 +132,8 @@ def test_gradients_that_are_not_finite_are_named_and_keep_their_weight() -> None
     weights = [("a", torch.ones(2, requires_grad=True)), ("b", torch.ones(2, requires_grad=True))]
     norms = GradientNorms(weights)
     GradientRelease(Keeps(), weights, norms)
-    (weights[0][1] * torch.tensor([3.0, 4.0])).sum().backward()
-    (weights[1][1] * torch.tensor([math.inf, 0.0])).sum().backward()
+    (weights[0][1] * torch.tensor([3.0, 4.0])).sum().backward()  # type: ignore[no-untyped-call]
+    (weights[1][1] * torch.tensor([math.inf, 0.0])).sum().backward()  # type: ignore[no-untyped-call]
     assert kept == [True, False]
     assert norms.by_name() == {"a": 5.0, "b": math.inf} and norms.first_not_finite() == "b"
     assert float(norms.total()) == math.inf
@@ -144,7 +144,7 @@ def test_a_rehearsal_measures_and_moves_nothing() -> None:
     optimizer, norms = Counting(), GradientNorms([("w", weight)])
     release = GradientRelease(optimizer, [("w", weight)], norms)
     with release.only_measuring():
-        (weight * 2).sum().backward()
+        (weight * 2).sum().backward()  # type: ignore[no-untyped-call]
     assert not optimizer.steps and weight.grad is None
     assert norms.by_name() == {"w": pytest.approx(math.sqrt(12))} and norms.not_measured() == ()
     norms.forget()

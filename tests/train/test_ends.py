@@ -9,6 +9,7 @@ import signal
 import time
 from collections import namedtuple
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from engine.backward.cut import CutForward, forward_to_cut
 from engine.checkpoint.store import CheckpointStore, NotEnoughSpaceError, WriteFiles
 from engine.cli import main
 from engine.events import Alert, Checkpoint, End, Phase, Step
@@ -40,18 +42,15 @@ def alerts(done: Outcome, code: str) -> list[Alert]:
 
 def break_loss(monkeypatch: pytest.MonkeyPatch, at: Callable[[int], bool], spoil: Callable[[Tensor], Tensor]) -> None:
     """Let the loss of the training steps for which `at` holds go through `spoil`."""
-    honest = LossHead.summed_loss
     calls = 0
 
-    def summed_loss(head: LossHead, *batch: Any) -> Tensor:
+    def spoiled(head: LossHead, batch: Any) -> CutForward:
         nonlocal calls
-        loss = honest(head, *batch)
-        if not torch.is_grad_enabled():
-            return loss
+        forward = forward_to_cut(head, batch)
         calls += 1
-        return spoil(loss) if at(calls) else loss
+        return replace(forward, loss=spoil(forward.loss)) if at(calls) else forward
 
-    monkeypatch.setattr(LossHead, "summed_loss", summed_loss)
+    monkeypatch.setattr("engine.train.forward_to_cut", spoiled)
 
 
 def test_out_of_memory_names_the_step_the_sizes_and_the_last_good_checkpoint(
