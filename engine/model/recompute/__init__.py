@@ -1,0 +1,95 @@
+"""Activation checkpointing: layers forget what they computed, and compute it again in the backward pass."""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import nullcontext
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Literal
+
+import torch
+from torch import Tensor, nn
+from torch.utils.checkpoint import noop_context_fn
+
+from engine.errors import UserError
+from engine.model.recompute.layers import RecomputedForward, decoder_layers
+from engine.model.recompute.matmuls import MatmulRecorder, weights_by_storage
+from engine.model.recompute.probe import gradient_at_embedding
+from engine.model.recompute.select import choose, keeping
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
+How = Literal["full", "selective"]
+
+
+@dataclass(frozen=True)
+class Recomputation:
+    """What the layers of a model keep of their forward pass besides their inputs."""
+
+    how: How
+    kept: dict[str, tuple[str, ...]]
+    """By layer: the weights whose matmuls are kept; none with `full`."""
+
+    def sentence(self) -> str:
+        """For the console."""
+        if self.how == "full":
+            return f"{len(self.kept)} layers are computed again in the backward pass"
+        kinds = Counter(self.kept.values())
+        kept = "; ".join(f"{count} layers: {', '.join(names) or 'no matmul'}" for names, count in kinds.items())
+        return f"{len(self.kept)} layers are computed again but for attention, DeltaNet and some matmuls ({kept})"
+
+
+def recompute_activations(model: PreTrainedModel, how: How) -> Recomputation:
+    """Let each decoder layer be computed again in the backward pass, once the model is frozen and its operators stand.
+
+    `full` keeps a layer's inputs alone. `selective` keeps the outputs of attention, of the gated delta rule, and of
+    about half the work in matmuls (`select.choose`); the convolution is not kept, as its output is twice as large as
+    the rule's and costs four multiplications a number. Gradients are those without checkpointing. Evaluation is as
+    before. A few tokens are sent through the model in proof: raises UserError when a layer is left out or when the
+    gradient is another one.
+    """
+    layers = decoder_layers(model)
+    was_training = model.training
+    model.train()
+    try:
+        expected = gradient_at_embedding(model)
+        forwards = {name: _wrap(layer) for name, layer in layers.items()}
+        costs = {name: MatmulRecorder(weights_by_storage(layer)) for name, layer in layers.items()}
+        for name, forward in forwards.items():
+            forward.contexts = partial(lambda recorder: (nullcontext(), recorder), costs[name])
+        gradient_at_embedding(model)
+        _refuse_layers_left_out(model, costs)
+        chosen = {name: choose(recorder.costs) if how == "selective" else () for name, recorder in costs.items()}
+        for name, forward in forwards.items():
+            forward.contexts = noop_context_fn if how == "full" else keeping(layers[name], chosen[name])
+        _refuse_another_gradient(model, expected, gradient_at_embedding(model))
+    finally:
+        model.train(was_training)
+    return Recomputation(how, chosen)
+
+
+def _wrap(layer: nn.Module) -> RecomputedForward:
+    forward = RecomputedForward(layer)
+    layer.forward = forward
+    return forward
+
+
+def _refuse_layers_left_out(model: PreTrainedModel, recorders: dict[str, MatmulRecorder]) -> None:
+    left_out = [name for name, recorder in recorders.items() if not recorder.costs]
+    if left_out:
+        raise UserError(
+            f"train.gradient_checkpointing: {len(left_out)} of {len(recorders)} layers of {type(model).__name__} are "
+            f"not computed again, the first: {left_out[0]}; set train.gradient_checkpointing: none."
+        )
+
+
+def _refuse_another_gradient(model: PreTrainedModel, expected: Tensor, found: Tensor) -> None:
+    """Kernels on a GPU may add in another order, hence no comparison bit for bit."""
+    tolerance = 2e-2 if model.dtype == torch.bfloat16 else 1e-4
+    if (found - expected).float().norm() > tolerance * expected.float().norm():
+        raise UserError(
+            f"train.gradient_checkpointing: the layers of {type(model).__name__} do not compute the same a second "
+            "time; set train.gradient_checkpointing: none."
+        )

@@ -1,0 +1,61 @@
+"""Small models of the kinds whose layers differ, with the operators of the delta rule where they have one."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import torch
+from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedModel
+
+from engine.model.delta_rule.install import use_delta_rule_operator
+
+SMALL: dict[str, Any] = {
+    "hidden_size": 32,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "head_dim": 8,
+    "vocab_size": 64,
+    "intermediate_size": 48,
+}
+DELTA: dict[str, Any] = {
+    "layer_types": ["linear_attention", "full_attention"],
+    "linear_num_key_heads": 2,
+    "linear_num_value_heads": 4,
+    "linear_key_head_dim": 8,
+    "linear_value_head_dim": 8,
+}
+MODELS: dict[str, dict[str, Any]] = {
+    "llama": {"model_type": "llama", **SMALL},
+    "qwen3_5": {"model_type": "qwen3_5_text", **SMALL, **DELTA},
+    "moe": {
+        "model_type": "qwen3_moe",
+        **SMALL,
+        "num_experts": 4,
+        "num_experts_per_tok": 2,
+        "moe_intermediate_size": 16,
+    },
+    "gpt_neox": {"model_type": "gpt_neox", **SMALL},
+    "gpt2": {"model_type": "gpt2", "n_embd": 32, "n_layer": 2, "n_head": 4, "vocab_size": 64},
+    "olmo2": {"model_type": "olmo2", **SMALL},
+}
+
+
+@pytest.fixture(autouse=True, scope="package")
+def one_thread() -> Iterator[None]:
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.fixture
+def build() -> Callable[..., PreTrainedModel]:
+    def make(kind: str, **changes: Any) -> PreTrainedModel:
+        torch.manual_seed(0)
+        model = AutoModelForCausalLM.from_config(AutoConfig.for_model(**MODELS[kind] | changes), dtype=torch.float32)
+        model.train()
+        use_delta_rule_operator(model)
+        return model
+
+    return make
