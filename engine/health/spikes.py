@@ -103,7 +103,8 @@ class SpikeDetector:
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         for metric, baseline in self._baselines.items():
-            baseline.load_state_dict(state[metric])
+            if metric in state:  # a checkpoint of a version that judged by another norm starts that baseline anew
+                baseline.load_state_dict(state[metric])
         self._steep_in_a_row = int(state["steep_in_a_row"])
 
     def _leaves_steep_place(self, outliers: list[Judged], usual_loss: Usual | None) -> bool:

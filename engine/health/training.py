@@ -112,7 +112,8 @@ class TrainingHealth:
         if loss is None:
             return ()
         if skipped:
-            return tuple(self._judge_climb(step, grad_norm))
+            over = self._clear("NON_FINITE_GRAD") if grad_norm is not None and math.isfinite(grad_norm) else []
+            return (*over, *self._judge_climb(step, grad_norm))
         return (
             *self._judge_whole_gradient(step, grad_norm, non_finite_parameter, rows),
             *self._judge_climb(step, grad_norm),
@@ -135,7 +136,8 @@ class TrainingHealth:
         self._spikes.load_state_dict(state["spikes"])
         self._climb.load_state_dict(state["climb"])
         self._flat.load_state_dict(state["flat"])
-        self._stale.load_state_dict(state["stale"])
+        if "stale" in state:  # checkpoints of earlier versions have none
+            self._stale.load_state_dict(state["stale"])
         self._incidents.load_state_dict(state["incidents"])
         self._skipped_in_a_row = state["skipped_in_a_row"]
         self._recent_spikes = deque(state["recent_spikes"], maxlen=SPIKE_SHARE_STEPS)

@@ -91,22 +91,52 @@ def _out_of_memory(error: BaseException, config: Config, where: Whereabouts) -> 
 
 
 def _memory_advice(config: Config, where: Whereabouts) -> tuple[Advice, ...]:
-    train, advice = config.train, []
-    if not config.memory.chunked_loss:
+    """What to change, what costs least first; each piece alone makes a config that is accepted."""
+    return (*_advice_that_changes_no_result(config), *_smaller_batch(config, where), *_smaller_training(config))
+
+
+def _advice_that_changes_no_result(config: Config) -> list[Advice]:
+    train, memory, advice = config.train, config.memory, []
+    if not memory.chunked_loss:
         advice.append(Advice(key="memory.chunked_loss", value=True, why="the full logits are the largest tensor"))
+    if not memory.gradient_release and train.gradient_accumulation_steps == 1:
+        limit = "" if train.max_grad_norm is None else "; with train.max_grad_norm: null"
+        why = f"each gradient is freed at once{limit}"
+        advice.append(Advice(key="memory.gradient_release", value=True, why=why))
+    if train.gradient_checkpointing == "none":
+        why = "computes much of the forward pass a second time instead of keeping it"
+        advice.append(Advice(key="train.gradient_checkpointing", value="selective", why=why))
+    elif train.gradient_checkpointing == "selective":
+        why = "computes every layer a second time; only the borders of the layers are kept"
+        advice.append(Advice(key="train.gradient_checkpointing", value="full", why=why))
+    return advice
+
+
+def _smaller_batch(config: Config, where: Whereabouts) -> list[Advice]:
+    train, advice = config.train, []
     rows = min(train.per_device_batch_size, len(where.rows) or train.per_device_batch_size)
     if rows > 1:
         smaller = rows // 2
         more = -(-train.per_device_batch_size * train.gradient_accumulation_steps // smaller)
         why = f"with train.gradient_accumulation_steps: {more} the step stays the same"
+        if config.memory.gradient_release:
+            why = "a step of fewer chats"
         advice.append(Advice(key="train.per_device_batch_size", value=smaller, why=why))
     longest = min(where.longest_row or config.data.max_seq_length, config.data.max_seq_length)
     advice.append(Advice(key="data.max_seq_length", value=max(longest // 2, 2), why="cuts the longest rows"))
+    return advice
+
+
+def _smaller_training(config: Config) -> list[Advice]:
+    train, advice = config.train, []
     if not train.optimizer.endswith("8bit"):
         advice.append(Advice(key="train.optimizer", value=f"{train.optimizer}8bit", why="a smaller optimizer state"))
     elif train.optimizer == "adamw8bit":
         advice.append(Advice(key="train.optimizer", value="lion8bit", why="half the optimizer state"))
-    return tuple(advice)
+    if not train.freeze_non_attention:
+        why = "trains the attention layers alone, about a third of the weights"
+        advice.append(Advice(key="train.freeze_non_attention", value=True, why=why))
+    return advice
 
 
 def _asked_and_free(message: str) -> tuple[str | None, str | None]:

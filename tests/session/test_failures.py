@@ -34,6 +34,21 @@ def test_running_out_of_gpu_memory_names_step_row_sizes_checkpoint_and_remedies(
     assert advice["train.per_device_batch_size"] == 2
 
 
+def test_the_remedies_go_on_from_what_is_set_and_each_makes_a_config_that_is_accepted() -> None:
+    saving = Config(
+        model=Model(name_or_path="m"),
+        data=Data(dataset="d.jsonl", max_seq_length=8192),  # type: ignore[arg-type]
+        train=Train(gradient_checkpointing="selective", optimizer="lion8bit", per_device_batch_size=4),
+        memory=Memory(gradient_release=True),
+    )
+    failure = explain(torch.OutOfMemoryError(CUDA_MESSAGE), saving, Whereabouts(step=3, longest_row=8000))
+    advice = {advice.key: advice for advice in failure.advice}
+    assert advice["train.gradient_checkpointing"].value == "full"
+    assert advice["train.freeze_non_attention"].value is True
+    assert not {"memory.gradient_release", "memory.chunked_loss", "train.optimizer"} & advice.keys()
+    assert "gradient_accumulation_steps" not in "".join(one.why or "" for one in failure.advice)
+
+
 @pytest.mark.parametrize(
     "error",
     [
