@@ -25,6 +25,7 @@ from engine.model.tokenizer import load_tokenizer, stand_in_note
 from engine.monitor import visible_card_names
 from engine.optim.build import build_optimizer
 from engine.optim.schedules import warmup_steps
+from engine.optim.tensor_optimizer import TensorOptimizer
 from engine.packing import keep_packs_apart, make_sampler
 from engine.rundir import read_run_info, write_run_info
 from engine.saver import Saver
@@ -208,7 +209,7 @@ def _check_with_all_known(config: Config, session: Session, device: torch.device
             session.say(f"note: {note}")
 
 
-def _optimizer(model: PreTrainedModel, config: Config) -> torch.optim.Optimizer:
+def _optimizer(model: PreTrainedModel, config: Config) -> TensorOptimizer:
     try:
         return build_optimizer(model.named_parameters(), config.train)
     except ValueError as error:

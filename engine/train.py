@@ -26,9 +26,9 @@ from engine.garbage import collect_if_due, collected_between_steps
 from engine.health import Judgement, TrainingHealth
 from engine.memory.live import MemoryMeter
 from engine.model.head import LossHead
-from engine.optim.build import set_learning_rate
 from engine.optim.clipping import GradientNorm, clip_scale, measure_gradient_norm, scale_gradients
 from engine.optim.schedules import learning_rate
+from engine.optim.tensor_optimizer import TensorOptimizer
 from engine.saver import Saver
 from engine.session.session import Session
 from engine.spike_record import Flagged, write_spike_record
@@ -69,7 +69,7 @@ class Trainer:
     head: LossHead
     data: PreparedData
     sampler: EpochSampler
-    optimizer: torch.optim.Optimizer
+    optimizer: TensorOptimizer
     saver: Saver
     health: TrainingHealth
     clock: StepClock
@@ -204,7 +204,7 @@ class Trainer:
         """Clip and take the optimizer's step; return the factor of clipping."""
         scale = clip_scale(norm, self.config.train.max_grad_norm)
         scale_gradients((parameter for _, parameter in self.trained_parameters()), scale)
-        set_learning_rate(self.optimizer, rate)
+        self.optimizer.begin_step(self.progress.step + 1, rate)
         self.optimizer.step()
         return scale
 

@@ -73,12 +73,14 @@ def _maker(optimizer: torch.optim.Optimizer) -> dict[str, str]:
     """What the form of an optimizer's state depends on, by the config's key for it."""
     dtypes = {str(parameter.dtype) for group in optimizer.param_groups for parameter in group["params"]}
     return {
-        "train.optimizer": type(optimizer).__name__.lower(),
+        "train.optimizer": getattr(optimizer, "name", type(optimizer).__name__.lower()),
+        "train.hyperball": "true" if getattr(optimizer, "hyperball", None) is not None else "false",
         "model.torch_dtype": ", ".join(sorted(dtypes)).replace("torch.", ""),
     }
 
 
 def _check_maker(saved: dict[str, str], here: dict[str, str]) -> None:
+    saved = {"train.hyperball": "false"} | saved  # checkpoints from before the key
     for key, value in here.items():
         if saved[key] != value:
             raise ValueError(

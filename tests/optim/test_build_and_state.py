@@ -12,9 +12,10 @@ import torch
 from torch import Tensor, nn
 
 from engine.config.schema import Train
-from engine.optim.build import build_optimizer, parameter_groups, set_learning_rate
+from engine.optim.build import build_optimizer, parameter_groups
 from engine.optim.clipping import clip_scale, measure_gradient_norm, scale_gradients
 from engine.optim.state import load_optimizer_state
+from engine.optim.tensor_optimizer import TensorOptimizer
 
 OPTIMIZERS = get_args(Train.model_fields["optimizer"].annotation)
 DTYPES = (torch.float32, torch.bfloat16)
@@ -39,14 +40,14 @@ def make_model(dtype: torch.dtype = torch.float32) -> Toy:
     return Toy().to(dtype)
 
 
-def run_steps(model: Toy, optimizer: torch.optim.Optimizer, first: int, last: int) -> None:
+def run_steps(model: Toy, optimizer: TensorOptimizer, first: int, last: int) -> None:
     """Take the steps first to last with gradients that depend on the step alone."""
     for step in range(first, last + 1):
         generator = torch.Generator().manual_seed(step)
         for name, parameter in model.named_parameters():
             if not name.startswith("unused"):
                 parameter.grad = torch.randn(parameter.shape, generator=generator).to(parameter.dtype)
-        set_learning_rate(optimizer, 1e-3 / step)
+        optimizer.begin_step(step, 1e-3 / step)
         optimizer.step()
 
 
@@ -110,10 +111,8 @@ def test_float32_moments_of_bfloat16_weights_are_not_rounded_on_loading() -> Non
 
 def test_loading_keeps_this_machines_implementation_and_the_saved_hyperparameters() -> None:
     model = make_model()
-    saved = build_optimizer(model.named_parameters(), Train(optimizer="adamw", learning_rate=3e-4)).state_dict()
-    for group in saved["param_groups"]:
-        group["fused"] = None
-    optimizer = build_optimizer(model.named_parameters(), Train(optimizer="adamw"))
+    saved = torch.optim.AdamW(model.parameters(), lr=3e-4, fused=None).state_dict()
+    optimizer = torch.optim.AdamW(model.parameters(), fused=True)
 
     load_optimizer_state(optimizer, saved)
 

@@ -1,0 +1,1 @@
+"""The update rules that `train.optimizer` names, each on float32 slices of a tensor."""
