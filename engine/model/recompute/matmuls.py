@@ -61,11 +61,11 @@ class Cost:
     calls: int = 0
 
 
-class MatmulRecorder(TorchDispatchMode):
+class MatmulRecorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Adds up, while it is entered, the cost of the matmuls with each of a layer's weights, and counts mixers."""
 
     def __init__(self, weights: Mapping[int, str]) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.costs: dict[str, Cost] = {}
         self.mixers: list[str] = []
         self._weights = weights

@@ -41,7 +41,7 @@ def keeping(layer: nn.Module, chosen: Collection[str]) -> Contexts:
 
     def contexts() -> Any:
         weights = {key: name for key, name in weights_by_storage(layer).items() if name in chosen}
-        return create_selective_checkpoint_contexts(partial(_policy, weights))
+        return create_selective_checkpoint_contexts(partial(_policy, weights))  # type: ignore[no-untyped-call]
 
     return contexts
 

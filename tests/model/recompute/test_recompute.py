@@ -5,16 +5,20 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 from transformers import PreTrainedModel
 
+from engine.data.feeding.batches import collate_packs
+from engine.data.feeding.samples import Sample
 from engine.errors import UserError
 from engine.model.freeze import freeze_non_attention
+from engine.model.packed.proof import isolate
 from engine.model.recompute import recompute_activations
-from engine.model.recompute.matmuls import Cost, is_mixing
+from engine.model.recompute.matmuls import Cost, MatmulRecorder, is_mixing, weights_by_storage
 from engine.model.recompute.select import choose
 from tests.model.recompute.conftest import MODELS
 
@@ -82,8 +86,44 @@ def test_mixers_run_once_with_selective_and_twice_with_full(build: Build, kind: 
     assert ("pgs::gated_delta_rule" in runs["none"]) == (kind == "qwen3_5")
 
 
+def matmul_flops(model: PreTrainedModel) -> int:
+    """Of all matmuls with a layer's weight in a step, forward, again and backward."""
+    recorder = MatmulRecorder({key: name for layer in layers(model) for key, name in weights_by_storage(layer).items()})
+    with recorder:
+        loss_of(model).backward()
+    return sum(cost.flops for cost in recorder.costs.values())
+
+
 @pytest.mark.parametrize("kind", MODELS)
-def test_selective_keeps_about_half_the_work_in_matmuls_and_nothing_that_is_not_needed(build: Build, kind: str) -> None:
+def test_selective_runs_about_half_of_the_matmuls_again_that_full_does(build: Build, kind: str) -> None:
+    models = {how: build(kind) for how in ("none", "selective", "full")}
+    for how in ("selective", "full"):
+        recompute_activations(models[how], how)
+    flops = {how: matmul_flops(model) for how, model in models.items()}
+    again = {how: flops[how] - flops["none"] for how in ("selective", "full")}
+    assert 0.5 <= again["selective"] / again["full"] < 0.75
+
+
+@pytest.mark.parametrize("how", ["full", "selective"])
+def test_packs_have_the_gradients_that_they_have_without_it(build: Build, how: Any) -> None:
+    found = []
+    for recomputes in (False, True):
+        model = build("qwen3_5")
+        if recomputes:
+            recompute_activations(model, how)
+        samples = [
+            Sample(row=row, input_ids=np.arange(3, 3 + length, dtype=np.int32), has_loss=np.arange(length) > 0)
+            for row, length in enumerate((9, 14, 6))
+        ]
+        batch = collate_packs([samples], 0)
+        told = isolate(model).enter(batch.packs)
+        model(input_ids=batch.input_ids, use_cache=False, **told).logits.pow(2).mean().backward()
+        found.append([parameter.grad for parameter in model.parameters()])
+    assert all(torch.equal(one, other) for one, other in zip(*found, strict=True))
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_selective_keeps_no_output_that_the_backward_pass_does_not_need(build: Build, kind: str) -> None:
     kept = recompute_activations(build(kind), "selective").kept
     assert len(kept) == 2
     for names in kept.values():
