@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from engine.backward.norm import GradientNorms
+from engine.backward.release import GradientRelease
 from engine.checkpoint import CheckpointStore, NoOriginal, Original, find_original
 from engine.checkpoint.trainer_state import load_progress, restore_optimizer_and_random_state
 from engine.config import Config, Loaded, check_schedule, check_updates
@@ -18,12 +20,16 @@ from engine.errors import UserError
 from engine.events import Alert, Audit, AuditFlag, ModelInfo, Resume, Start
 from engine.health import TrainingHealth
 from engine.memory.live import MemoryMeter
+from engine.model.delta_rule.install import use_delta_rule_operator
+from engine.model.freeze import freeze_non_attention
 from engine.model.head import loss_head
 from engine.model.hub import is_local, local_folder
 from engine.model.load import check_vocabulary, load_model, pick_device, weights_dtype
+from engine.model.recompute import recompute_activations
 from engine.model.tokenizer import load_tokenizer, stand_in_note
 from engine.monitor import visible_card_names
 from engine.optim.build import build_optimizer
+from engine.optim.hyperball import hyperball_matrices
 from engine.optim.schedules import warmup_steps
 from engine.optim.tensor_optimizer import TensorOptimizer
 from engine.packing import keep_packs_apart, make_sampler
@@ -70,11 +76,15 @@ def assemble(loaded: Loaded, session: Session, opened: Opened, command: str) -> 
     model = _load_weights(config, folder, device, opened.checkpoint)
     original = _original_files(config, folder, opened.checkpoint, model, session)
     check_vocabulary(model, tokenizer)
+    _prepare_layers(model, config, session)
     head = loss_head(model, config.memory.chunked_loss, config.memory.loss_chunk_tokens)
     sampler, isolation = keep_packs_apart(model, sampler, config, data, session)
     if isolation is None and config.data.packing:  # without packs there are more steps
         total_steps = train.max_steps or sampler.steps_in(train.epochs)
     optimizer = _optimizer(model, config)
+    trained = [(name, parameter) for name, parameter in model.named_parameters() if parameter.requires_grad]
+    norms = GradientNorms(trained)
+    releases = config.memory.gradient_release
     store = CheckpointStore(session.run, train.keep_checkpoints)
     trainer = Trainer(
         config=config,
@@ -87,7 +97,9 @@ def assemble(loaded: Loaded, session: Session, opened: Opened, command: str) -> 
         saver=Saver(session, store, model, tokenizer, optimizer, original),
         health=TrainingHealth(config, warmup_steps(train, total_steps)),
         clock=StepClock(device),
-        meter=MemoryMeter(model, optimizer, device),
+        meter=MemoryMeter(model, optimizer, device, releases=releases),
+        norms=norms,
+        release=GradientRelease(optimizer, trained, norms) if releases else None,
         total_steps=total_steps,
         pad_id=_pad_id(tokenizer),
     )
@@ -209,9 +221,26 @@ def _check_with_all_known(config: Config, session: Session, device: torch.device
             session.say(f"note: {note}")
 
 
+def _prepare_layers(model: PreTrainedModel, config: Config, session: Session) -> None:
+    """Put our operators into the layers, then freeze, then recompute: each builds on the one before."""
+    for sentence in use_delta_rule_operator(model):
+        session.say(sentence)
+    if config.train.freeze_non_attention:
+        freeze_non_attention(model)
+    how = config.train.gradient_checkpointing
+    if how != "none":
+        session.say(recompute_activations(model, how).sentence())
+
+
 def _optimizer(model: PreTrainedModel, config: Config) -> TensorOptimizer:
+    matrices = hyperball_matrices(model) if config.train.hyperball else ()
+    if config.train.hyperball and not matrices:
+        raise UserError(
+            f"train.hyperball: {type(model).__name__} trains no matrix that could be kept on a sphere; "
+            "set train.hyperball: false."
+        )
     try:
-        return build_optimizer(model.named_parameters(), config.train)
+        return build_optimizer(model.named_parameters(), config.train, matrices)
     except ValueError as error:
         raise UserError(str(error)) from error
 

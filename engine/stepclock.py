@@ -90,7 +90,7 @@ class StepClock:
         """Read the step before. Its events are over by now, since this step has waited for its own loss and norm."""
         earlier, self._earlier_laps, self._device_laps = self._earlier_laps, self._device_laps, []
         if earlier and earlier[-1][2].query():
-            self._device_parts = dict.fromkeys(_DEVICE_PARTS, 0.0)
+            self._device_parts = dict.fromkeys((part for part, _, _ in earlier), 0.0)
             for part, begin, end in earlier:
                 self._device_parts[part] += begin.elapsed_time(end) / 1000
 

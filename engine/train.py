@@ -11,8 +11,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from engine.backward.cut import AtCut, differentiate_head, forward_to_cut
-from engine.backward.norm import norm_of
+from engine.backward.gate import AtGate, go_to_gate
+from engine.backward.norm import GradientNorms
+from engine.backward.rehearsal import longest_packs, rehearse
+from engine.backward.release import GradientRelease
 from engine.commands import CommandDesk
 from engine.config import Config
 from engine.data import EpochSampler, PreparedData, Sample
@@ -25,13 +27,16 @@ from engine.exit_codes import DISK_FULL, FAILED
 from engine.garbage import collect_if_due, collected_between_steps
 from engine.health import Judgement, TrainingHealth
 from engine.memory.live import MemoryMeter
+from engine.model.decoder import decoder_of
 from engine.model.head import LossHead
-from engine.optim.clipping import GradientNorm, clip_scale, measure_gradient_norm, scale_gradients
+from engine.optim.clipping import clip_scale, measure_gradient_norm, scale_gradients
 from engine.optim.schedules import learning_rate
 from engine.optim.tensor_optimizer import TensorOptimizer
+from engine.rehearsal_report import tell_rehearsal
 from engine.saver import Saver
 from engine.session.session import Session
 from engine.spike_record import Flagged, write_spike_record
+from engine.step_report import StepReport, Update, rows_of, step_event
 from engine.stepclock import StepClock
 
 SKIPPED = "SKIPPED_IN_A_ROW"
@@ -45,18 +50,6 @@ class Progress:
     tokens: int = 0
     best_eval: float | None = None
     best_step: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class AtGate:
-    """A step before anything has moved; all None when no token of it has loss."""
-
-    loss: float | None
-    """The mean over its loss tokens."""
-    hidden_norm: float | None
-    """The norm of the loss's gradient at the last hidden state."""
-    rest: AtCut | None
-    """What is left of its backward pass: the body's, of the last micro-batch."""
 
 
 @dataclass
@@ -74,31 +67,40 @@ class Trainer:
     health: TrainingHealth
     clock: StepClock
     meter: MemoryMeter
+    norms: GradientNorms
+    release: GradientRelease | None
+    """The hooks that move weights inside the backward pass, where the config asks for them."""
     total_steps: int
     pad_id: int
     progress: Progress = field(default_factory=Progress)
     is_warm: bool = False
     """True once this process has done a step: on a GPU the first one compiles and tunes kernels."""
+    untold: StepReport | None = None
+    """The last step, while some of its numbers are still on the device."""
+    last_told: Step | None = None
 
     def run(self) -> End:
         """Train until the last step or until somebody asks to stop. Raises UserError when training cannot go on."""
         stop = self.session.stop
         desk = CommandDesk(self)
         with closing(self.clock), collected_between_steps(), stop.finishing_steps():
+            if self.progress.step < self.total_steps:
+                self.rehearse()
             if self.progress.step == 0:
                 self.evaluate()
             self.go_on_training()
             while self.progress.step < self.total_steps and stop.reason is None:
-                step = self.train_step()
+                self.train_step()
                 self.warm_up_is_over()
-                eval_loss = self.evaluate() if self.is_due(self.config.data.eval_every) else None
-                self.print_step(step, eval_loss)
+                if self.is_due(self.config.data.eval_every):
+                    eval_loss = self.evaluate()
+                    self.print_last_step(eval_loss)
                 if self.is_due(self.config.train.save_steps) and self.progress.step < self.total_steps:
                     self.save()
                 desk.obey_all()
             return self.finish() if self.progress.step >= self.total_steps else self.stop()
 
-    def train_step(self) -> Step:
+    def train_step(self) -> None:
         """One optimizer step: forward, the verdict at the last hidden state, backward, the update or none."""
         collect_if_due(self.progress.step)
         self.clock.start()
@@ -106,34 +108,82 @@ class Trainer:
         self.clock.lap("data")
         step = self.progress.step + 1
         rate = learning_rate(self.config.train, step, self.total_steps)
-        at_gate = self.forward_to_gate(batches)
-        judgement = self.health.gate(step, at_gate.loss, at_gate.hidden_norm, rows=_rows(batches))
-        norm, scale = None, None
-        if not judgement.skip:
-            norm = self.finish_backward(at_gate)
-            refused = self.health.refuse_gradient(step, norm.norm, norm.non_finite, rows=_rows(batches))
-            if refused is not None:
-                judgement = replace(refused, alerts=(*judgement.alerts, *refused.alerts))
-        if judgement.is_flagged:
-            self.record(Flagged(step, at_gate.loss, norm.norm if norm else None), batches)
-        if norm is not None and not judgement.skip:
-            scale = self.update(norm, rate)
-        self.optimizer.zero_grad(set_to_none=True)
-        self.clock.lap("optimizer")
+        at_gate = go_to_gate(self.head, batches, self.clock.lap, self.untold.readings if self.untold else None)
+        self.tell_last_step(at_gate.late)
+        judgement = self.health.gate(step, at_gate.loss, at_gate.hidden_norm, rows=rows_of(batches))
+        if judgement.skip:
+            self.record_if_flagged(judgement, step, at_gate, None, batches)
+            update = Update()
+        elif self.release is not None:
+            self.record_if_flagged(judgement, step, at_gate, None, batches)
+            update = self.update_within_backward(at_gate, self.release, step, rate)
+        else:
+            update, judgement = self.update_after_backward(at_gate, judgement, step, rate, batches)
+        self.head.model.zero_grad(set_to_none=True)
         self.progress.step = step
         self.progress.tokens += sum(batch.real_tokens for batch in batches)
-        event = self.step_event(epoch, batches, at_gate, norm, rate, scale)
-        self.session.emit(event)
-        self.act_on(judgement, event)
-        return event
+        seconds, parts = self.clock.finish()
+        event = step_event(step, epoch, batches, at_gate, update, rate, seconds, parts, self.meter.read())
+        self.untold = StepReport(event, judgement, update.readings)
+        if self.device.type == "cpu" or update.readings is None:
+            self.tell_last_step()
 
-    def record(self, flagged: Flagged, batches: Sequence[Batch]) -> None:
+    def update_within_backward(self, at_gate: AtGate, release: GradientRelease, step: int, rate: float) -> Update:
+        """The backward pass of the body, in which each weight moves as soon as its gradient is there."""
+        assert at_gate.rest is not None, "a step without loss tokens passed the gate"
+        self.norms.forget()
+        self.optimizer.begin_step(step, rate)
+        in_body = {id(parameter) for parameter in decoder_of(self.head.model).parameters()}
+        release.step_all(p for p in at_gate.rest.head_parameters if id(p) not in in_body)
+        at_gate.rest.backward()
+        release.step_rest()
+        self.clock.lap("backward")
+        return Update(clip_scale=1.0, readings=torch.cat([self.optimizer.movement(), self.norms.total().reshape(1)]))
+
+    def update_after_backward(
+        self, at_gate: AtGate, judgement: Judgement, step: int, rate: float, batches: Sequence[Batch]
+    ) -> tuple[Update, Judgement]:
+        """The backward pass of the body; then clip and take the optimizer's step, unless a gradient is not finite."""
+        assert at_gate.rest is not None, "a step without loss tokens passed the gate"
+        at_gate.rest.backward()
+        self.clock.lap("backward")
+        norm = measure_gradient_norm(self.trained_parameters())
+        refused = self.health.refuse_gradient(step, norm.norm, norm.non_finite, rows=rows_of(batches))
+        if refused is not None:
+            judgement = replace(refused, alerts=(*judgement.alerts, *refused.alerts))
+        self.record_if_flagged(judgement, step, at_gate, norm.norm, batches)
+        if judgement.skip:
+            self.clock.lap("optimizer")
+            return Update(norm.norm), judgement
+        scale = clip_scale(norm, self.config.train.max_grad_norm)
+        scale_gradients((parameter for _, parameter in self.trained_parameters()), scale)
+        self.optimizer.begin_step(step, rate)
+        self.optimizer.step()
+        self.clock.lap("optimizer")
+        return Update(norm.norm, scale, self.optimizer.movement()), judgement
+
+    def record_if_flagged(
+        self, judgement: Judgement, step: int, at_gate: AtGate, grad_norm: float | None, batches: Sequence[Batch]
+    ) -> None:
         """Keep the batch behind a flagged step, with the losses that the weights give which were flagged."""
-        with self.clock.left_out():
-            write_spike_record(self.session, flagged, batches, self.head, self.data.report.places)
+        if judgement.is_flagged:
+            flagged = Flagged(step, at_gate.loss, grad_norm)
+            with self.clock.left_out():
+                write_spike_record(self.session, flagged, batches, self.head, self.data.report.places)
 
-    def act_on(self, judgement: Judgement, event: Step) -> None:
-        """Tell the alerts, and raise UserError when the run does not recover."""
+    def tell_last_step(self, readings: Sequence[float] | None = None) -> None:
+        """Tell of the last step, and raise UserError when the run does not recover. Nothing is told twice.
+
+        `readings` are its numbers where they were fetched from the device already; otherwise this waits for them.
+        """
+        report, self.untold = self.untold, None
+        if report is None:
+            return
+        if report.readings is not None:
+            report = report.with_readings(readings or report.readings.tolist())
+        event, judgement = report.event, report.judgement
+        self.session.emit(event)
+        is_broken = self.release is not None and event.grad_norm is not None and not math.isfinite(event.grad_norm)
         afterwards = self.health.after(
             event.step,
             event.loss,
@@ -142,6 +192,7 @@ class Trainer:
             learning_rate=event.lr,
             skipped=event.skipped,
             rows=event.rows,
+            non_finite_parameter=self.norms.first_not_finite() if is_broken else None,
         )
         for alert in (*judgement.alerts, *afterwards):
             self.session.emit(alert)
@@ -149,9 +200,25 @@ class Trainer:
             self.session.say(f"step={event.step} skipped: no token of its {len(event.rows)} rows has loss")
         elif judgement.skip:
             self.session.say(format_skipped(event, judgement.verdict.metric, judgement.verdict.baseline))
+        self.last_told = event
+        if not self.is_due(self.config.data.eval_every):  # else its line waits for the evaluation
+            self.print_last_step()
         if judgement.stop is not None:
             last_good = self.session.where.last_checkpoint or "none was saved yet"
             raise UserError(f"{judgement.stop}. Last good checkpoint: {last_good}.", code=SKIPPED, has_alert=True)
+
+    def rehearse(self) -> None:
+        """Try the longest batch before any weight moves; raises UserError when a trained weight gets no gradient."""
+        self.session.phase("rehearsing")
+        size = self.config.train.per_device_batch_size
+        lines = [[self.data.train[index] for index in pack] for pack in longest_packs(self.sampler, size)]
+        batch = self.batch_of(lines)
+        where = self.session.where
+        where.rows, where.longest_row = batch.rows, max(sum(map(len, line)) for line in lines)
+        self.optimizer.allocate_state()
+        accumulates = self.config.train.gradient_accumulation_steps > 1
+        found = rehearse(self.head, batch, self.norms, self.release, accumulates=accumulates)
+        tell_rehearsal(self.session, found, batch, self.meter.read().peak)
 
     def next_batches(self) -> tuple[list[Batch], float]:
         """The micro-batches of the next step, and how many epochs will be done after it."""
@@ -160,7 +227,7 @@ class Trainer:
         lines = [[self.data.train[index] for index in pack] for pack in packs]
         batches = [self.batch_of(lines[begin : begin + size]) for begin in range(0, len(lines), size)]
         where = self.session.where
-        where.step, where.rows = self.progress.step + 1, _rows(batches)
+        where.step, where.rows = self.progress.step + 1, rows_of(batches)
         where.longest_row = max(sum(map(len, line)) for line in lines)
         return batches, epoch
 
@@ -170,82 +237,13 @@ class Trainer:
             return collate_packs(lines, self.pad_id)
         return collate([sample for line in lines for sample in line], self.pad_id)
 
-    def forward_to_gate(self, batches: Sequence[Batch]) -> AtGate:
-        """Go forward, and backward up to the last hidden state of the last micro-batch, where the step is judged.
-
-        The divisor of the loss is the count of the whole step, so neither the split into micro-batches nor their
-        lengths weigh. Gradients have the type of their weights: those of bfloat16 weights add up over micro-batches in
-        bfloat16.
-        """
-        loss_tokens = sum(batch.loss_tokens for batch in batches)
-        if loss_tokens == 0:
-            return AtGate(None, None, None)
-        sums = torch.zeros(2, dtype=torch.float64, device=self.device)  # of the losses, of the norms' squares
-        at_cut = None
-        for batch in batches:
-            if at_cut is not None:
-                at_cut.backward()
-            forward = forward_to_cut(self.head, batch)
-            self.clock.lap("forward")
-            at_cut = differentiate_head(forward, loss_tokens)
-            sums += torch.stack([forward.loss.detach().double(), norm_of(at_cut.gradient).square()])
-            self.clock.lap("backward")
-        loss, squares = sums.tolist()
-        return AtGate(loss / loss_tokens, math.sqrt(squares), at_cut)
-
-    def finish_backward(self, at_gate: AtGate) -> GradientNorm:
-        """The backward pass of the body that the gate let through, and the norm of all gradients."""
-        assert at_gate.rest is not None, "a step without loss tokens passed the gate"
-        at_gate.rest.backward()
-        self.clock.lap("backward")
-        return measure_gradient_norm(self.trained_parameters())
-
-    def update(self, norm: GradientNorm, rate: float) -> float:
-        """Clip and take the optimizer's step; return the factor of clipping."""
-        scale = clip_scale(norm, self.config.train.max_grad_norm)
-        scale_gradients((parameter for _, parameter in self.trained_parameters()), scale)
-        self.optimizer.begin_step(self.progress.step + 1, rate)
-        self.optimizer.step()
-        return scale
-
     def trained_parameters(self) -> Iterator[tuple[str, Tensor]]:
         """The model's weights that take gradients, with their names."""
         return ((name, parameter) for name, parameter in self.head.model.named_parameters() if parameter.requires_grad)
 
-    def step_event(
-        self,
-        epoch: float,
-        batches: Sequence[Batch],
-        at_gate: AtGate,
-        norm: GradientNorm | None,
-        rate: float,
-        scale: float | None,
-    ) -> Step:
-        """What there is to tell of the step; `scale` is None when its update was not taken."""
-        seconds, parts = self.clock.finish()
-        tokens = sum(batch.real_tokens for batch in batches)
-        return Step(
-            step=self.progress.step,
-            epoch=epoch,
-            loss=at_gate.loss,
-            ce_loss=at_gate.loss,
-            lr=rate,
-            grad_norm=None if norm is None else norm.norm,
-            hidden_norm=at_gate.hidden_norm,
-            clip_scale=scale,
-            dt=seconds,
-            time=parts,
-            tokens=tokens,
-            slots=sum(batch.slots for batch in batches),
-            loss_tokens=sum(batch.loss_tokens for batch in batches),
-            tok_s=tokens / seconds,
-            mem=self.meter.read(),
-            skipped=scale is None,
-            rows=_rows(batches),
-        )
-
     def evaluate(self) -> float | None:
         """The loss on the evaluation data; None without such data or when a stop came in between."""
+        self.tell_last_step()
         if not self.data.eval:
             return None
         self.session.phase("evaluating")
@@ -276,6 +274,7 @@ class Trainer:
 
     def save(self) -> bool:
         """Save a checkpoint of this step; False when that was not possible."""
+        self.tell_last_step()
         saved = self.saver.save(self.progress.step, self.state())
         self.go_on_training()
         return saved
@@ -315,6 +314,7 @@ class Trainer:
 
     def finish(self) -> End:
         """The last step is done: evaluate unless that has just happened, and save the result."""
+        self.tell_last_step()
         step = self.progress.step
         if not self.is_due(self.config.data.eval_every):
             self.evaluate()
@@ -329,6 +329,7 @@ class Trainer:
 
     def stop(self) -> End:
         """Somebody asked to stop: save this step."""
+        self.tell_last_step()
         step, asked = self.progress.step, self.session.stop.reason
         if step == 0 or self.saver.save(step, self.state()):
             saved = f"saved as {self.session.where.last_checkpoint}" if step else "nothing to save yet"
@@ -342,16 +343,14 @@ class Trainer:
         """True at each `every`-th step."""
         return every is not None and self.progress.step % every == 0
 
-    def print_step(self, step: Step, eval_loss: float | None) -> None:
+    def print_last_step(self, eval_loss: float | None = None) -> None:
         """One line in each `logging_steps`, at the first and last step, and with every evaluation.
 
         A skipped step has a line of its own already.
         """
+        step = self.last_told
+        assert step is not None, "no step has been told"
         is_border = step.step in (1, self.total_steps)
         is_wanted = (is_border or self.is_due(self.config.train.logging_steps)) and not step.skipped
         if is_wanted or eval_loss is not None:
             self.session.say(format_step(step, eval_loss))
-
-
-def _rows(batches: Sequence[Batch]) -> tuple[int, ...]:
-    return tuple(row for batch in batches for row in batch.rows)

@@ -18,11 +18,6 @@ LONGEST_FOUND = 60
 AVAILABLE_NOW: dict[str, tuple[object, ...]] = {
     "model.compile": (False,),
     "data.num_workers": (0,),
-    "train.gradient_checkpointing": ("none",),
-    "train.freeze_non_attention": (False,),
-    "train.hyperball": (False,),
-    "train.hyperball_lr": (0.0,),
-    "memory.gradient_release": (False,),
     "memory.tiled_head": (False,),
     "memory.float8_training": (False,),
     "memory.offload_activations": (False,),
