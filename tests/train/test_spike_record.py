@@ -1,14 +1,17 @@
 """The batch behind a flagged step can be looked at, token by token."""
 
+import itertools
 import json
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from torch import Tensor
 
+from engine.backward.cut import CutForward, forward_to_cut
 from engine.events import Alert, Step
 from engine.model.head import LossHead
 
@@ -19,19 +22,21 @@ SPIKE, STEPS = 40, 43
 SETTINGS = ("--train.max_steps", STEPS, "--train.learning_rate", 1e-4)
 
 
+def spoil_steps(monkeypatch: pytest.MonkeyPatch, factor: Callable[[int], float]) -> None:
+    """Multiply the loss that each step is trained on, counted from 1; that of the tokens stays what it is."""
+    steps = itertools.count(1)
+
+    def spoiled(head: LossHead, batch: Any) -> CutForward:
+        forward = forward_to_cut(head, batch)
+        return replace(forward, loss=forward.loss * factor(next(steps)))
+
+    monkeypatch.setattr("engine.backward.gate.forward_to_cut", spoiled)
+
+
 @pytest.fixture
 def spike_at_step_40(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The loss that is trained on is five times its size; that of the tokens stays what it is."""
-    calls = 0
-    honest = LossHead.summed_loss
-
-    def broken(head: LossHead, *arguments: Any) -> Tensor:
-        nonlocal calls
-        loss = honest(head, *arguments)
-        calls += loss.requires_grad
-        return loss * 5 if calls % STEPS == SPIKE and loss.requires_grad else loss
-
-    monkeypatch.setattr(LossHead, "summed_loss", broken)
+    """The loss of step 40 is five times its size, in every run of the test."""
+    spoil_steps(monkeypatch, lambda step: 5.0 if step % STEPS == SPIKE else 1.0)
 
 
 def record_of(done: Outcome, step: int = SPIKE) -> Any:
@@ -99,9 +104,8 @@ def test_of_a_wide_step_the_worst_rows_are_kept_and_the_others_named(
 
 
 def test_the_newest_records_stay(train: Train, monkeypatch: pytest.MonkeyPatch) -> None:
-    honest = LossHead.summed_loss
     monkeypatch.setattr("engine.spike_record.MOST_RECORDS", 3)
-    monkeypatch.setattr(LossHead, "summed_loss", lambda *arguments: honest(*arguments) * math.nan)
+    spoil_steps(monkeypatch, lambda step: math.nan)
     done = train("--train.max_skipped_in_a_row", 11, "--data.eval_dataset", "null")
     assert recorded_steps(done) == {9, 10, 11}
 
