@@ -7,9 +7,10 @@ has cost anything. Nothing is left of it: weights, optimizer state, order of the
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
+from heapq import nlargest
 
 import torch
 from torch import Tensor
@@ -20,6 +21,7 @@ from engine.backward.release import GradientRelease
 from engine.data import EpochSampler
 from engine.data.feeding.batches import Batch
 from engine.data.feeding.packing import Pack
+from engine.data.feeding.shares import Share
 from engine.model.head import LossHead
 
 PASSES_WITH_ACCUMULATION = 2
@@ -36,8 +38,19 @@ class Rehearsed:
 
 
 def longest_packs(sampler: EpochSampler, count: int) -> list[Pack]:
-    """Return the `count` packs (without packing: samples) of an epoch that make the widest batch, the longest first."""
-    return sorted(sampler.order, key=lambda pack: sum(sampler.lengths[index] for index in pack), reverse=True)[:count]
+    """Return the `count` packs (without packing: samples) that make the widest batch, the longest first.
+
+    Packs are those of the current epoch. Samples are those of all epochs, as a share that is a part draws others in
+    each; one that an epoch draws several times may stand in a batch as often.
+    """
+    packs = sampler.order if sampler.pack_length is not None else _all_samples(sampler.shares)
+    return nlargest(count, packs, key=lambda pack: sum(sampler.lengths[index] for index in pack))
+
+
+def _all_samples(shares: Sequence[Share]) -> Iterator[Pack]:
+    return (
+        (index,) for share in shares for index in range(share.start, share.stop) for _ in range(math.ceil(share.weight))
+    )
 
 
 def rehearse(
