@@ -1,0 +1,138 @@
+"""Models out of the usual: with gradient release they learn bit for bit what they learn without it."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+import engine.assemble
+from engine.events import End
+from engine.train import Trainer
+
+from .conftest import QUICKSTART, Outcome
+
+Train = Callable[..., Outcome]
+NO_CLIPPING = ("--train.max_grad_norm", "null")
+RELEASE = (*NO_CLIPPING, "--memory.gradient_release", "true")
+
+SMALL = {
+    "vocab_size": 3072,
+    "hidden_size": 32,
+    "intermediate_size": 48,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "head_dim": 8,
+    "bos_token_id": 1,
+    "eos_token_id": 2,
+    "pad_token_id": 3,
+}
+EXPERTS = {"num_experts": 16, "num_experts_per_tok": 2, "moe_intermediate_size": 16}
+SHAPES: dict[str, dict[str, Any]] = {
+    "Gemma2": {"model_type": "gemma2", "final_logit_softcapping": 3.0, "query_pre_attn_scalar": 8},
+    "Cohere": {"model_type": "cohere", "logit_scale": 0.25},
+    "Granite": {"model_type": "granite", "logits_scaling": 4.0, "tie_word_embeddings": True},
+    "Phi": {"model_type": "phi", "tie_word_embeddings": False},
+    "Qwen3Moe": {"model_type": "qwen3_moe", **EXPERTS},
+    "GPT2": {"model_type": "gpt2", "n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": 64},
+}
+
+
+@pytest.fixture
+def model_of(tmp_path: Path) -> Callable[[str], Path]:
+    """Makes the folder of a very small model of one of SHAPES, with the quickstart's tokenizer."""
+
+    def make(name: str) -> Path:
+        folder = tmp_path / name
+        folder.mkdir()
+        for file in ("tokenizer.json", "tokenizer_config.json", "chat_template.jinja"):
+            shutil.copy(QUICKSTART / "model" / file, folder / file)
+        shape = {**SMALL, "architectures": [f"{name}{'LMHeadModel' if name == 'GPT2' else 'ForCausalLM'}"]}
+        (folder / "config.json").write_text(json.dumps({**shape, **SHAPES[name]}))
+        return folder
+
+    return make
+
+
+@pytest.fixture
+def weights(monkeypatch: pytest.MonkeyPatch) -> dict[str, Tensor]:
+    """The model's weights when the last step of a run is done; each run of the test fills it anew."""
+    found: dict[str, Tensor] = {}
+    finish = Trainer.finish
+
+    def keep(trainer: Trainer) -> End:
+        found.clear()
+        found.update({name: tensor.detach().clone() for name, tensor in trainer.head.model.named_parameters()})
+        return finish(trainer)
+
+    monkeypatch.setattr(Trainer, "finish", keep)
+    return found
+
+
+def assert_release_changes_nothing(train: Train, weights: dict[str, Tensor], *settings: Any) -> dict[str, Tensor]:
+    """Train both ways; losses, norms and weights are the same bit for bit. Returns the weights."""
+    plain = train("--train.max_steps", 4, *NO_CLIPPING, *settings)
+    assert plain.code == 0, plain.end.reason
+    expected = dict(weights)
+    released = train("--train.max_steps", 4, *RELEASE, *settings)
+    assert released.code == 0, released.end.reason
+    assert released.losses == plain.losses and len(plain.losses) == 4
+    assert [name for name, tensor in weights.items() if not torch.equal(tensor, expected[name])] == []
+    return expected
+
+
+def change_model(monkeypatch: pytest.MonkeyPatch, change: Callable[[Any], None]) -> None:
+    """Let `change` have the model of each run before anything is built on it."""
+    load = engine.assemble.load_model
+
+    def changed(*arguments: Any) -> Any:
+        model = load(*arguments)
+        change(model)
+        return model
+
+    monkeypatch.setattr("engine.assemble.load_model", changed)
+
+
+@pytest.mark.parametrize(
+    ("name", "chunked"), [*((name, "true") for name in SHAPES), ("Gemma2", "false"), ("Phi", "false")]
+)
+def test_release_learns_the_same(
+    train: Train, weights: dict[str, Tensor], model_of: Callable[[str], Path], name: str, chunked: str
+) -> None:
+    settings = ("--model.name_or_path", model_of(name), "--memory.chunked_loss", chunked)
+    assert_release_changes_nothing(train, weights, *settings)
+
+
+def share_layers(model: Any) -> None:
+    model.model.layers[1] = model.model.layers[0]
+
+
+def share_projections(model: Any) -> None:
+    model.model.layers[1].mlp.gate_proj.weight = model.model.layers[0].mlp.up_proj.weight
+
+
+def freeze_embedding(model: Any) -> None:
+    model.get_input_embeddings().weight.requires_grad_(False)
+
+
+def untie_head(model: Any) -> None:
+    model.lm_head.weight = nn.Parameter(model.lm_head.weight.detach().clone())
+
+
+@pytest.mark.parametrize("change", [share_layers, share_projections, freeze_embedding, untie_head])
+@pytest.mark.parametrize("recompute", ["none", "selective"])
+def test_release_learns_the_same_with_weights_used_twice(
+    train: Train,
+    weights: dict[str, Tensor],
+    monkeypatch: pytest.MonkeyPatch,
+    change: Callable[[Any], None],
+    recompute: str,
+) -> None:
+    change_model(monkeypatch, change)
+    monkeypatch.setattr("engine.saver.Saver.save_final", lambda *_, **__: "nowhere")  # the library saves no such model
+    assert_release_changes_nothing(train, weights, "--train.gradient_checkpointing", recompute)
