@@ -1,4 +1,4 @@
-"""The longest batch is tried before any weight moves: nothing is left of it, and what would end a run is found early."""
+"""The longest batch is tried before any weight moves: nothing is left of it, and what ends a run is found early."""
 
 import json
 import shutil
