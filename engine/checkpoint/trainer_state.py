@@ -47,6 +47,7 @@ def restore_optimizer_and_random_state(checkpoint: Path, optimizer: torch.optim.
     saved, random_state = (_load(checkpoint, name) for name in ("optimizer.pt", "random.pt"))
     try:
         _check_maker(saved["made_by"], _maker(optimizer))
+        _check_form(saved["state"])
         load_optimizer_state(optimizer, saved["state"])
     except ValueError as error:
         raise UserError(f"train.resume_from: {checkpoint}: {error}") from error
@@ -87,6 +88,15 @@ def _check_maker(saved: dict[str, str], here: dict[str, str]) -> None:
                 f"it was trained with {key}: {saved[key]}, this run has {value}; set that back, or give the checkpoint "
                 "as model.name_or_path to start from its weights alone"
             )
+
+
+def _check_form(state: dict[str, Any]) -> None:
+    """Earlier versions used the classes of bitsandbytes, which keep a parameter's tensors in a dict of their own."""
+    if any(isinstance(value, dict) for of_parameter in state["state"].values() for value in of_parameter.values()):
+        raise ValueError(
+            "its 8-bit optimizer state was saved by an earlier version in a form that this one does not read; give the "
+            "checkpoint as model.name_or_path to start from its weights alone"
+        )
 
 
 def _random_state() -> dict[str, Any]:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from bitsandbytes.optim import AdamW8bit
 from torch import nn
 
 from engine.checkpoint.trainer_state import load_progress, restore_optimizer_and_random_state, save_trainer_state
@@ -30,6 +31,12 @@ def checkpoint(tmp_path: Path) -> Path:
 def test_the_state_of_another_optimizer_is_refused(checkpoint: Path) -> None:
     with pytest.raises(UserError, match=r"trained with train\.optimizer: adamw, this run has adam;"):
         restore_optimizer_and_random_state(checkpoint, trained(torch.optim.Adam))
+
+
+def test_the_8_bit_state_of_an_earlier_version_is_refused_in_a_sentence(tmp_path: Path) -> None:
+    save_trainer_state(tmp_path, {}, trained(AdamW8bit))
+    with pytest.raises(UserError, match=r"saved by an earlier version .* give the checkpoint as model\.name_or_path"):
+        restore_optimizer_and_random_state(tmp_path, trained(AdamW8bit))
 
 
 def test_the_state_for_another_type_of_weights_is_refused(checkpoint: Path) -> None:

@@ -1,5 +1,6 @@
 """Models out of the usual: with gradient release they learn bit for bit what they learn without it."""
 
+import copy
 import json
 import shutil
 from collections.abc import Callable
@@ -11,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 import engine.assemble
-from engine.events import End
+from engine.events import Alert, End, Step
 from engine.train import Trainer
 
 from .conftest import QUICKSTART, Outcome
@@ -136,3 +137,47 @@ def test_release_learns_the_same_with_weights_used_twice(
     change_model(monkeypatch, change)
     monkeypatch.setattr("engine.saver.Saver.save_final", lambda *_, **__: "nowhere")  # the library saves no such model
     assert_release_changes_nothing(train, weights, "--train.gradient_checkpointing", recompute)
+
+
+class FaultyGradients:
+    """Makes the gradient of one weight not finite in one step, the rehearsal not counted."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, name: str, step: int) -> None:
+        self.before: dict[str, Tensor] = {}
+        self.after: dict[str, Tensor] = {}
+        self.state: tuple[dict[str, Any], dict[str, Any]] = ({}, {})
+        update = Trainer.update_within_backward
+
+        def spoilt(trainer: Trainer, at_gate: Any, release: Any, number: int, rate: float) -> Any:
+            named = dict(trainer.head.model.named_parameters())
+            if number != step:
+                return update(trainer, at_gate, release, number, rate)
+            hook = named[name].register_hook(lambda gradient: gradient.index_fill(0, torch.tensor([0]), torch.inf))
+            self.before = {key: tensor.detach().clone() for key, tensor in named.items()}
+            before = copy.deepcopy(trainer.optimizer.state[named[name]])
+            done = update(trainer, at_gate, release, number, rate)
+            hook.remove()
+            self.after = {key: tensor.detach().clone() for key, tensor in named.items()}
+            trainer.optimizer.state_dict()  # counts of refused updates are settled
+            self.state = before, copy.deepcopy(trainer.optimizer.state[named[name]])
+            return done
+
+        monkeypatch.setattr(Trainer, "update_within_backward", spoilt)
+
+
+@pytest.mark.parametrize(("optimizer", "hyperball"), [("adamw", "true"), ("adamw8bit", "false"), ("lion8bit", "true")])
+def test_under_release_a_gradient_that_is_not_finite_leaves_its_tensor_alone(
+    train: Train, monkeypatch: pytest.MonkeyPatch, optimizer: str, hyperball: str
+) -> None:
+    name = "model.layers.0.mlp.up_proj.weight"
+    spoilt = FaultyGradients(monkeypatch, name, step=3)
+    settings = ("--train.optimizer", optimizer, "--train.hyperball", hyperball, "--train.weight_decay", "0.0")
+    done = train("--train.max_steps", 5, "--model.torch_dtype", "bfloat16", *RELEASE, *settings)
+    assert done.code == 0 and len(done.of(Step)) == 5, done.end.reason
+    stayed = {key for key, tensor in spoilt.before.items() if torch.equal(tensor, spoilt.after[key])}
+    assert name in stayed and not any(key.endswith("proj.weight") for key in stayed - {name}), stayed
+    before, after = spoilt.state
+    assert before.keys() == after.keys() and before
+    assert all(torch.equal(v, after[k]) if isinstance(v, Tensor) else v == after[k] for k, v in before.items())
+    [alert] = [alert for alert in done.of(Alert) if alert.code == "NON_FINITE_GRAD" and alert.state == "open"]
+    assert name in alert.meaning and not done.of(Step)[2].skipped
