@@ -11,8 +11,6 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor
 
-from engine.rundir import RunDir
-
 from .conftest import QUICKSTART, Outcome
 
 BF16 = ("--model.torch_dtype", "bfloat16", "--train.stochastic_rounding", "true")
@@ -75,12 +73,6 @@ class Left:
         weights = {name: t for file in sorted(checkpoint.glob("*.safetensors")) for name, t in load_file(file).items()}
         saved = torch.load(checkpoint / "trainer_state" / "optimizer.pt", weights_only=True)
         return Left(weights, saved["state"])
-
-
-def starting_weights(run: RunDir, initial: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """The initial weights under the names that the run's final checkpoint gives them."""
-    names = Left.in_folder(run.final).weights
-    return {name: initial[name] for name in names}
 
 
 def assert_same(one: Any, other: Any, place: str = "") -> None:
