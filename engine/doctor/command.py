@@ -37,7 +37,9 @@ CHECKS = (
     Check("mask", "answers and their ends have loss", _later("mask", "check_mask")),
     Check("loss", "chunked loss equals full logits", _later("loss", "check_loss")),
     Check("packing", "packed documents do not see each other", _later("packing", "check_packing")),
-    Check("tied-head", "a tied head gets one gradient a step", _later("tied_head", "check_tied_head")),
+    Check("rounding", "small updates of bfloat16 weights count", _later("rounding", "check_rounding")),
+    Check("release", "gradient release gives the same bits", _later("release", "check_release")),
+    Check("tied-head", "a tied head is updated once a step", _later("tied_head", "check_tied_head")),
     Check("optimizer-state", "8-bit state survives save and load", _later("optimizer_state", "check_optimizer_state")),
     Check("saving", "a saved model loads back identical", _later("saving", "check_saving")),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,9 @@ import torch.nn.functional as F  # noqa: N812
 from packaging.requirements import Requirement
 from torch import Tensor
 
+from engine.backward.gate import go_to_gate
 from engine.data.examine import Examined
+from engine.data.feeding.batches import Batch
 from engine.doctor.checks import (
     disk,
     gpu,
@@ -22,16 +25,22 @@ from engine.doctor.checks import (
     memory,
     optimizer_state,
     packing,
+    release,
+    rounding,
     saving,
     terminal,
     tied_head,
     versions,
 )
+from engine.doctor.checks.few_steps import CHUNK, TakeStep, Way
 from engine.doctor.checks.sizes import Sizes
-from engine.doctor.checks.tiny import tiny_batch, tiny_model
+from engine.doctor.checks.tiny import tiny_model
 from engine.loss import chunked_cross_entropy
 from engine.model.delta_rule.check import KernelReport
-from engine.model.packed.isolation import Isolation, Way
+from engine.model.head import loss_head
+from engine.model.packed.isolation import Isolation
+from engine.model.packed.isolation import Way as ApartBy
+from engine.optim.tensor_optimizer import TensorOptimizer
 from engine.units import GIB
 
 HOPPER_REFUSAL = "Triton 3.4.0 computes wrong gradients"
@@ -98,7 +107,7 @@ def test_head_gradients_summed_up_in_bfloat16_fail() -> None:
 
 def test_a_state_that_flows_across_documents_fails() -> None:
     """As in transformers 5.2 to 5.8: attention is told of documents, the recurrent layers are not."""
-    outcome = packing.judge(tiny_model(), lambda model: Isolation(model, Way("position ids alone")))
+    outcome = packing.judge(tiny_model(), lambda model: Isolation(model, ApartBy("position ids alone")))
     assert outcome.status == "failed"
     assert outcome.fix == "data.packing: false"
 
@@ -110,29 +119,104 @@ def test_documents_that_attend_to_each_other_fail() -> None:
                 told = super().enter(packs)
                 return {"position_ids": torch.arange(told["position_ids"].shape[1])[None]} if told else told
 
-        return Leaky(model, Way("nothing"))
+        return Leaky(model, ApartBy("nothing"))
 
     assert packing.judge(tiny_model(), with_leaky_attention).status == "failed"
+
+
+# --- rounding
+
+
+def test_rounding_to_nearest_fails() -> None:
+    """Lion's step of 1e-5 is far below half the distance of most bfloat16 weights from their neighbours."""
+    assert rounding.judge(rounding.moved_share).status == "ok"
+    outcome = rounding.judge(lambda at_random: rounding.moved_share(False))
+    assert outcome.status == "failed"
+    assert (outcome.fix or "").startswith("model.torch_dtype: float32")
+
+
+@pytest.mark.parametrize("share", [0.98, 1.02, float("nan")])
+def test_rounding_with_a_bias_fails(share: float) -> None:
+    assert rounding.judge(lambda at_random: share).status == "failed"
+
+
+# --- gradient release
+
+
+def release_by(step: Callable[[TensorOptimizer, str, Tensor], None]) -> Way:
+    """Gradient release with hooks that call `step` with a weight's name."""
+
+    def way(model: Any, optimizer: TensorOptimizer) -> TakeStep:
+        names = {id(parameter): name for name, parameter in model.named_parameters()}
+        head = loss_head(model, chunked=True, chunk_tokens=CHUNK)
+
+        def hook(parameter: Tensor) -> None:
+            step(optimizer, names[id(parameter)], parameter)
+            parameter.grad = None
+
+        for parameter in model.parameters():
+            parameter.register_post_accumulate_grad_hook(hook)
+
+        def take_step(batch: Batch) -> None:
+            rest = go_to_gate(head, [batch], lambda lap: None).rest
+            assert rest is not None
+            rest.backward()
+
+        return take_step
+
+    return way
+
+
+def test_an_update_made_twice_or_left_out_fails() -> None:
+    def twice(optimizer: TensorOptimizer, name: str, parameter: Tensor) -> None:
+        for _ in range(2 if name == "model.norm.weight" else 1):
+            optimizer.update(parameter, parameter.grad)
+
+    def left_out(optimizer: TensorOptimizer, name: str, parameter: Tensor) -> None:
+        if name != "model.norm.weight":
+            optimizer.update(parameter, parameter.grad)
+
+    assert "model.norm.weight is stepped 6 times in 3 steps" in release.judge(release_by(twice)).found
+    assert "model.norm.weight is stepped 0 times in 3 steps" in release.judge(release_by(left_out)).found
+
+
+def test_weights_that_release_moves_elsewhere_fail() -> None:
+    def against_the_gradient(optimizer: TensorOptimizer, name: str, parameter: Tensor) -> None:
+        optimizer.update(parameter, parameter.grad * (-1 if name == "model.norm.weight" else 1))
+
+    outcome = release.judge(release_by(against_the_gradient))
+    assert outcome.status == "failed"
+    assert "tensors are others" in outcome.found
 
 
 # --- tied head
 
 
-def test_a_head_stepped_with_every_chunk_fails() -> None:
-    """One backward pass for each chunk of the loss: the seed's defect, embedding and head get many steps."""
+def chunk_by_chunk(model: Any, optimizer: TensorOptimizer) -> TakeStep:
+    """One backward pass for each chunk of the loss, and release: embedding and head get many steps."""
 
-    def chunk_by_chunk(model: Any) -> None:
-        ids, labels = tiny_batch()
-        hidden = model.model(input_ids=ids).last_hidden_state[:, :-1].flatten(0, 1)
+    def hook(parameter: Tensor) -> None:
+        optimizer.update(parameter, parameter.grad)
+        parameter.grad = None
+
+    for parameter in model.parameters():
+        parameter.register_post_accumulate_grad_hook(hook)
+
+    def take_step(batch: Batch) -> None:
+        hidden = model.model(input_ids=batch.input_ids).last_hidden_state[:, :-1].flatten(0, 1)
         cut = hidden.detach().requires_grad_()
         for rows in torch.arange(len(cut)).split(8):
             logits = cut[rows] @ model.get_output_embeddings().weight.T
-            F.cross_entropy(logits, labels[:, 1:].flatten()[rows], reduction="sum").backward()
+            F.cross_entropy(logits, batch.labels[:, 1:].flatten()[rows], reduction="sum").backward()
         hidden.backward(cut.grad)
 
-    outcome = tied_head.judge(chunk_by_chunk)
+    return take_step
+
+
+def test_a_head_stepped_with_every_chunk_fails() -> None:
+    outcome = tied_head.judge(chunk_by_chunk, "memory.gradient_release: false")
     assert outcome.status == "failed"
-    assert "model.embed_tokens.weight would be stepped 7 times" in outcome.found
+    assert "model.embed_tokens.weight is stepped 21 times in 3 steps" in outcome.found
 
 
 # --- 8-bit state

@@ -15,6 +15,7 @@ from engine.doctor.checks.numbers import same_bits
 from engine.doctor.result import Outcome, Patient, failed, ok
 from engine.optim.build import build_optimizer
 from engine.optim.state import state_tensors
+from engine.optim.tensor_optimizer import TensorOptimizer
 
 _SHAPES = {"layer.weight": (96, 64), "layer.bias": (64,)}
 """One tensor with 8-bit state, and one that is too small for it."""
@@ -32,7 +33,7 @@ def judge(restore: Restore) -> Outcome:
     with torch.random.fork_rng(devices=[]):
         weights, optimizer = _new(_first_weights())
         for step in range(_STEPS):
-            _step(weights, optimizer, step)
+            _step(weights, optimizer, step + 1)
         other_weights, other = _new({name: weight.detach().clone() for name, weight in weights.items()})
         with tempfile.TemporaryDirectory() as folder:
             save_trainer_state(Path(folder), {}, optimizer)
@@ -40,8 +41,8 @@ def judge(restore: Restore) -> Outcome:
         saved, loaded = list(state_tensors(optimizer.state)), list(state_tensors(other.state))
         wrong = _difference(saved, loaded)
         if wrong is None:
-            _step(weights, optimizer, _STEPS)
-            _step(other_weights, other, _STEPS)
+            _step(weights, optimizer, _STEPS + 1)
+            _step(other_weights, other, _STEPS + 1)
             if not all(same_bits(weights[name], other_weights[name]) for name in weights):
                 wrong = "the next step of the loaded one moves weights to another place"
     if wrong is not None:
@@ -66,15 +67,16 @@ def _first_weights() -> dict[str, Tensor]:
     return {name: torch.randn(shape, generator=generator) for name, shape in _SHAPES.items()}
 
 
-def _new(weights: dict[str, Tensor]) -> tuple[dict[str, Tensor], torch.optim.Optimizer]:
+def _new(weights: dict[str, Tensor]) -> tuple[dict[str, Tensor], TensorOptimizer]:
     for weight in weights.values():
         weight.requires_grad_()
     train = Train(optimizer="lion8bit", learning_rate=_RATE)
     return weights, build_optimizer(weights.items(), train)
 
 
-def _step(weights: dict[str, Tensor], optimizer: torch.optim.Optimizer, step: int) -> None:
-    generator = torch.Generator().manual_seed(step + 1)
+def _step(weights: dict[str, Tensor], optimizer: TensorOptimizer, step: int) -> None:
+    generator = torch.Generator().manual_seed(step)
     for weight in weights.values():
         weight.grad = torch.randn(weight.shape, generator=generator)
+    optimizer.begin_step(step, _RATE)
     optimizer.step()
