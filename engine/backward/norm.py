@@ -15,7 +15,8 @@ CPU_ROW = 4096
 def norm_of(tensor: Tensor) -> Tensor:
     """The 2-norm of all values, a float64 scalar on the tensor's device, to float32 accuracy; waits for nothing.
 
-    NaN and infinities show in it. Values above 1e19, whose squares float32 does not hold, count as infinite.
+    NaN and infinities show in it. Norms above 1.8e19, whose squares float32 does not hold, count as infinite. That is
+    as well: from about there on the second moments of Adam become infinite too, and their weights never move again.
     """
     if tensor.is_cuda:
         on_device: Tensor = torch.linalg.vector_norm(tensor, dtype=torch.float32)

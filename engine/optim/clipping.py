@@ -9,8 +9,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-CPU_ROW = 4096
-"""Values that the CPU adds up in sequence."""
+from engine.backward.norm import norm_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,16 +68,7 @@ def _norms_on_device(gradients: list[Tensor]) -> list[Tensor]:
     if all(gradient.is_cuda for gradient in gradients):
         norms = torch._foreach_norm(gradients, 2, dtype=torch.float32)
         return [norm.to(gradients[0].device) for norm in norms]
-    return [_norm_of_rows(gradient).to(gradients[0].device) for gradient in gradients]
-
-
-def _norm_of_rows(gradient: Tensor) -> Tensor:
-    """Return the norm row by row: the CPU adds up in sequence, which costs 0.2 % at 28 million values in float32."""
-    flat = gradient.reshape(-1)
-    whole = len(flat) - len(flat) % CPU_ROW
-    rows = torch.linalg.vector_norm(flat[:whole].view(-1, CPU_ROW), dim=1, dtype=torch.float32)
-    rest = torch.linalg.vector_norm(flat[whole:], dtype=torch.float32)
-    return torch.hypot(torch.linalg.vector_norm(rows), rest)
+    return [norm_of(gradient).to(gradients[0].device) for gradient in gradients]
 
 
 def _root_of_squares(norms: list[float]) -> float:

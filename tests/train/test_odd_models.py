@@ -1,6 +1,7 @@
 """Models out of the usual: with gradient release they learn bit for bit what they learn without it."""
 
 import copy
+import dataclasses
 import json
 import shutil
 from collections.abc import Callable
@@ -13,6 +14,8 @@ from torch import Tensor, nn
 
 import engine.assemble
 from engine.events import Alert, End, Step
+from engine.health import TrainingHealth
+from engine.health.spikes import Verdict
 from engine.train import Trainer
 
 from .conftest import QUICKSTART, Outcome
@@ -181,3 +184,54 @@ def test_under_release_a_gradient_that_is_not_finite_leaves_its_tensor_alone(
     assert all(torch.equal(v, after[k]) if isinstance(v, Tensor) else v == after[k] for k, v in before.items())
     [alert] = [alert for alert in done.of(Alert) if alert.code == "NON_FINITE_GRAD" and alert.state == "open"]
     assert name in alert.meaning and not done.of(Step)[2].skipped
+
+
+@pytest.mark.parametrize("recompute", ["none", "selective"])
+def test_the_record_of_a_flagged_step_leaves_the_step_as_it_was(
+    train: Train, weights: dict[str, Tensor], monkeypatch: pytest.MonkeyPatch, recompute: str
+) -> None:
+    """Packs, release, recomputation: the record's forward pass lies between the cut and the body's backward pass."""
+    gate = TrainingHealth.gate
+
+    def flagged(health: TrainingHealth, step: int, *arguments: Any, **named: Any) -> Any:
+        judgement = gate(health, step, *arguments, **named)
+        verdict = Verdict(False, "spike", "loss", 1.0, stands_out=True)
+        return dataclasses.replace(judgement, verdict=verdict) if step == 2 else judgement
+
+    monkeypatch.setattr(TrainingHealth, "gate", flagged)
+    settings = ("--train.max_steps", 4, "--data.packing", "true", "--data.max_seq_length", 128, *RELEASE)
+    settings = (*settings, "--train.gradient_checkpointing", recompute, "--data.eval_every", 2)
+    recorded = train(*settings)
+    assert recorded.code == 0 and recorded.run.spike(2).is_file(), recorded.end.reason
+    expected = dict(weights)
+    monkeypatch.setattr("engine.train.write_spike_record", lambda *_: None)
+    bare = train(*settings)
+    assert not bare.run.spike(2).exists() and bare.losses == recorded.losses
+    assert [name for name, tensor in weights.items() if not torch.equal(tensor, expected[name])] == []
+
+
+def test_a_step_skipped_at_the_gate_under_release_moves_nothing(train: Train, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Weights, momentum and counts are those of before, and no update has begun."""
+    seen: list[tuple[dict[str, Tensor], dict[str, Any]]] = []
+    gate = TrainingHealth.gate
+
+    def skipping(health: TrainingHealth, step: int, loss: float | None, *arguments: Any, **named: Any) -> Any:
+        return gate(health, step, float("nan") if step == 3 else loss, *arguments, **named)
+
+    step_of = Trainer.train_step
+
+    def noted(trainer: Trainer) -> None:
+        step_of(trainer)
+        held = {name: tensor.detach().clone() for name, tensor in trainer.head.model.named_parameters()}
+        seen.append((held, copy.deepcopy(trainer.optimizer.state_dict()["state"])))
+
+    monkeypatch.setattr(TrainingHealth, "gate", skipping)
+    monkeypatch.setattr(Trainer, "train_step", noted)
+    done = train("--train.max_steps", 6, "--model.torch_dtype", "bfloat16", *RELEASE)
+    assert [step.skipped for step in done.of(Step)] == [False, False, True, False, False, False], done.end.reason
+    (before, state), (after, its_state), (later, _) = seen[1:4]
+    assert all(torch.equal(before[name], after[name]) for name in before)
+    assert not any(torch.equal(after[name], later[name]) for name in after if name.endswith("proj.weight"))
+    for index, held in state.items():
+        assert held["step"] == its_state[index]["step"] == 2
+        assert all(torch.equal(held[name], its_state[index][name]) for name in ("exp_avg", "exp_avg_sq"))
