@@ -14,6 +14,7 @@ from packaging.requirements import Requirement
 from torch import Tensor
 
 from engine.backward.gate import go_to_gate
+from engine.config import load_config
 from engine.data.examine import Examined
 from engine.data.feeding.batches import Batch
 from engine.doctor.checks import (
@@ -33,7 +34,7 @@ from engine.doctor.checks import (
     versions,
 )
 from engine.doctor.checks.few_steps import CHUNK, TakeStep, Way
-from engine.doctor.checks.sizes import Sizes
+from engine.doctor.checks.sizes import Sizes, sizes_of
 from engine.doctor.checks.tiny import tiny_model
 from engine.loss import chunked_cross_entropy
 from engine.model.delta_rule.check import KernelReport
@@ -43,6 +44,7 @@ from engine.model.packed.isolation import Way as ApartBy
 from engine.optim.tensor_optimizer import TensorOptimizer
 from engine.units import GIB
 
+QUICKSTART = Path(__file__).parents[2] / "configs" / "quickstart.yaml"
 HOPPER_REFUSAL = "Triton 3.4.0 computes wrong gradients"
 
 
@@ -329,6 +331,23 @@ def test_a_model_that_does_not_fit_fails_before_it_is_loaded() -> None:
     outcome = memory.judge(kept, 16 * GIB, "on the GPU")
     assert outcome.status == "failed"
     assert (outcome.fix or "").startswith("memory.gradient_release: true")
+
+
+def test_frozen_weights_have_no_gradient_and_no_state() -> None:
+    config = load_config(QUICKSTART, ["--memory.gradient_release", "false"]).config
+    whole = sizes_of(config)
+    train = config.train.model_copy(update={"freeze_non_attention": True})
+    mixers = sizes_of(config.model_copy(update={"train": train}))
+    assert mixers.weights == whole.weights
+    assert mixers.trained < whole.trained == whole.weights
+    assert mixers.held == mixers.stored + mixers.trained * mixers.bytes_per_weight < whole.held
+
+
+def test_what_is_set_already_is_not_advised_again() -> None:
+    sizes = Sizes(10**9, 10**9, 10**8, 2, 1 + 4 / 256, releases_gradients=True)
+    assert "train.gradient_checkpointing: full" in (memory.judge(sizes, int(1.1 * sizes.held), "here").fix or "")
+    small = dataclasses.replace(sizes, recomputes=True, trains_mixers_alone=True)
+    assert memory.judge(small, int(1.1 * sizes.held), "here").fix == "activations may not fit: a smaller model"
 
 
 # --- terminal, versions, GPU

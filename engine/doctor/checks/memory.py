@@ -26,7 +26,8 @@ def judge(sizes: Sizes, free: int, where: str) -> Outcome:
     if sizes.held > free:
         return failed(found, _savings(sizes))
     if sizes.held > TIGHT_SHARE * free:
-        return warning(found, f"activations may not fit: train.gradient_checkpointing: full, or {_savings(sizes)}")
+        recompute = "" if sizes.recomputes else "train.gradient_checkpointing: full, or "
+        return warning(found, f"activations may not fit: {recompute}{_savings(sizes)}")
     return ok(found)
 
 
@@ -36,6 +37,7 @@ def _savings(sizes: Sizes) -> str:
         "memory.gradient_release: true": not sizes.releases_gradients,
         "train.optimizer: lion8bit": sizes.state_bytes_per_weight > STATE_BYTES["lion8bit"],
         "model.torch_dtype: bfloat16": sizes.bytes_per_weight > 2,
+        "train.freeze_non_attention: true": not sizes.trains_mixers_alone,
         "a smaller model": True,
     }
     return ", ".join(key for key, is_left in savings.items() if is_left)

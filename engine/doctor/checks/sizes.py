@@ -24,6 +24,8 @@ class Sizes:
     bytes_per_weight: int
     state_bytes_per_weight: float
     releases_gradients: bool = False
+    recomputes: bool = False
+    trains_mixers_alone: bool = False
 
     @property
     def stored(self) -> int:
@@ -49,6 +51,8 @@ def sizes_of(config: Config) -> Sizes:
         weights_dtype(config.model, pick_device()).itemsize,
         STATE_BYTES[config.train.optimizer],
         config.memory.gradient_release,
+        config.train.gradient_checkpointing != "none",
+        config.train.freeze_non_attention,
     )
 
 
@@ -70,10 +74,14 @@ def _count(config: Config, folder: Path) -> tuple[int, int, int]:
     import torch
     from transformers import AutoConfig, AutoModelForCausalLM
 
+    from engine.model.freeze import freeze_non_attention
+
     trusted = config.model.trust_remote_code
     shape = AutoConfig.from_pretrained(folder, trust_remote_code=trusted, local_files_only=True)
     with torch.device("meta"):
         model = AutoModelForCausalLM.from_config(shape, trust_remote_code=trusted)
+    if config.train.freeze_non_attention:
+        freeze_non_attention(model)
     trained = [parameter.numel() for parameter in model.parameters() if parameter.requires_grad]
     return sum(trained), sum(parameter.numel() for parameter in model.parameters()), max(trained)
 
