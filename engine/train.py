@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -83,7 +83,7 @@ class Trainer:
         """Train until the last step or until somebody asks to stop. Raises UserError when training cannot go on."""
         stop = self.session.stop
         desk = CommandDesk(self)
-        with closing(self.clock), collected_between_steps(), stop.finishing_steps():
+        with closing(self.clock), collected_between_steps(), stop.finishing_steps(), self.losing_no_step():
             if self.progress.step < self.total_steps:
                 self.rehearse()
             if self.progress.step == 0:
@@ -206,6 +206,16 @@ class Trainer:
         if judgement.stop is not None:
             last_good = self.session.where.last_checkpoint or "none was saved yet"
             raise UserError(f"{judgement.stop}. Last good checkpoint: {last_good}.", code=SKIPPED, has_alert=True)
+
+    @contextmanager
+    def losing_no_step(self) -> Iterator[None]:
+        """Within, a step that was taken is told also where the next one fails before its gate."""
+        try:
+            yield
+        except Exception:
+            with suppress(RuntimeError):  # of a device that is lost, and the numbers with it
+                self.tell_last_step()
+            raise
 
     def rehearse(self) -> None:
         """Try the longest batch before any weight moves; raises UserError when a trained weight gets no gradient."""
