@@ -16,8 +16,6 @@ from engine.config import Config, load_config
 from engine.events import EventReader, Step
 from engine.model.architectures import shipped_folder
 
-from .machinery import skip_without_machinery
-
 CONFIGS = Path(__file__).parents[2] / "configs"
 FOLDER = CONFIGS / "qwen35_4b"
 _SUM = re.compile(r"COMPUTED from the shapes and not measured, in GiB at the peak \([^)]*\): (.*?) = ([\d.]+)\.")
@@ -28,11 +26,6 @@ LION8_BYTES = 1 + 4 / 256
 RECOMPUTED_LAYER = 115_000
 """Bytes a token while one layer is recomputed and goes backward."""
 MIXERS = {"self_attn", "linear_attn"}
-
-
-@pytest.fixture(autouse=True)
-def machinery() -> None:
-    skip_without_machinery()
 
 
 @cache
