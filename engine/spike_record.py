@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import torch
+
 from engine.data import Place
 from engine.data.feeding.batches import Batch
 from engine.events.codec import to_strict_json
@@ -116,7 +118,9 @@ def _as_json(document: _Document, places: Mapping[int, Place]) -> dict[str, Any]
 
 
 def _documents(batch: Batch, head: LossHead) -> Iterator[_Document]:
-    losses = head.token_losses(batch.input_ids, batch.labels, batch.packs).float().cpu()  # [B, S]
+    devices = [head.device] if head.device.type == "cuda" else []
+    with torch.random.fork_rng(devices=devices):  # the dropout of later steps is that of a run without the record
+        losses = head.token_losses(batch.input_ids, batch.labels, batch.packs).float().cpu()  # [B, S]
     for row, (line, start, stop) in zip(batch.rows, batch.documents, strict=True):
         yield _Document(
             row=row,

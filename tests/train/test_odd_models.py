@@ -187,10 +187,10 @@ def test_under_release_a_gradient_that_is_not_finite_leaves_its_tensor_alone(
 
 
 @pytest.mark.parametrize("recompute", ["none", "selective"])
-def test_the_record_of_a_flagged_step_leaves_the_step_as_it_was(
+def test_the_record_of_a_flagged_step_leaves_the_run_as_it_was(
     train: Train, weights: dict[str, Tensor], monkeypatch: pytest.MonkeyPatch, recompute: str
 ) -> None:
-    """Packs, release, recomputation: the record's forward pass lies between the cut and the body's backward pass."""
+    """The record's forward pass lies between the cut and the body's backward pass: of packs, and with dropout."""
     gate = TrainingHealth.gate
 
     def flagged(health: TrainingHealth, step: int, *arguments: Any, **named: Any) -> Any:
@@ -198,7 +198,12 @@ def test_the_record_of_a_flagged_step_leaves_the_step_as_it_was(
         verdict = Verdict(False, "spike", "loss", 1.0, stands_out=True)
         return dataclasses.replace(judgement, verdict=verdict) if step == 2 else judgement
 
+    def add_dropout(model: Any) -> None:
+        for layer in model.model.layers:
+            layer.self_attn.attention_dropout = 0.3
+
     monkeypatch.setattr(TrainingHealth, "gate", flagged)
+    change_model(monkeypatch, add_dropout)
     settings = ("--train.max_steps", 4, "--data.packing", "true", "--data.max_seq_length", 128, *RELEASE)
     settings = (*settings, "--train.gradient_checkpointing", recompute, "--data.eval_every", 2)
     recorded = train(*settings)
