@@ -127,8 +127,10 @@ def test_a_model_reads_at_most_its_positions(family: str, tied: bool, monkeypatc
 
 def test_what_watches_for_reads_sees_them(monkeypatch: pytest.MonkeyPatch) -> None:
     one = torch.ones(1)
-    by_method: list[Callable[[Tensor], Any]] = [lambda t: t.tolist(), lambda t: t.numpy(), lambda t: t.cpu()]
-    asks = [*by_method, float, bool, Tensor.item, Tensor.nonzero]
+    asks: list[Callable[[Tensor], object]] = [
+        *(lambda t: float(t), lambda t: bool(t), lambda t: t.item(), lambda t: t.nonzero()),
+        *(lambda t: t.tolist(), lambda t: t.numpy(), lambda t: t.cpu()),
+    ]
     for ask in asks:
         with watching(monkeypatch) as reads:
             ask(one)
