@@ -15,6 +15,9 @@ from engine.cli import main
 from engine.config import Config, load_config
 from engine.events import EventReader, Step
 from engine.model.architectures import shipped_folder
+from engine.model.delta_rule.documents import CHUNK
+from engine.model.recompute.matmuls import Cost
+from engine.model.recompute.select import choose
 
 CONFIGS = Path(__file__).parents[2] / "configs"
 FOLDER = CONFIGS / "qwen35_4b"
@@ -36,19 +39,22 @@ def model() -> Any:
         return AutoModelForCausalLM.from_config(AutoConfig.from_pretrained(folder))
 
 
-def matrices(prefix: str = "") -> list[Any]:
-    return [p for name, p in model().named_parameters() if name.startswith(prefix) and p.ndim == 2]
-
-
 def kept_by_selective() -> int:
-    """Bytes a token: the outputs of attention and of the delta rule, and half of those of the matrix products."""
+    """Bytes a token: what the cores of the mixers return, and the matrix products that `choose` keeps."""
     shape = model().config
-    cores = {
-        "full_attention": shape.num_attention_heads * shape.head_dim,
-        "linear_attention": shape.linear_num_value_heads * shape.linear_value_head_dim,
-    }
-    products = sum(matrix.shape[0] for matrix in matrices("model.layers."))
-    return 2 * sum(cores[kind] for kind in shape.layer_types) + products
+    kept = 0
+    for layer, kind in zip(model().model.layers, shape.layer_types, strict=True):
+        if kind == "full_attention":
+            kept += 2 * shape.num_attention_heads * shape.head_dim
+        else:  # outputs, and for the backward pass a float32 sum and a row of the chunk's inverse for each head
+            kept += shape.linear_num_value_heads * (2 * shape.linear_value_head_dim + 4 + 2 * CHUNK)
+        costs = {
+            name: Cost(flops=2 * weight.numel(), bytes=2 * weight.shape[0], calls=1)
+            for name, weight in layer.named_parameters()
+            if weight.ndim == 2 and name != "mlp.down_proj.weight"  # its product is not computed again
+        }
+        kept += sum(costs[name].bytes for name in choose(costs))
+    return kept
 
 
 def expected_gib(config: Config) -> dict[str, float]:
@@ -113,12 +119,15 @@ def test_a_recipe_moves_bfloat16_weights_by_small_steps_in_little_memory(path: P
         assert said in head
 
 
-def test_a_recipe_trains_on_a_small_model_of_the_same_family(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("path", RECIPES, ids=lambda path: path.stem)
+def test_a_recipe_trains_on_a_small_model_of_the_same_family(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     small = ["--model.name_or_path", str(CONFIGS / "quickstart" / "model"), "--model.init", "random"]
     short = ["--data.max_seq_length", "64", "--data.eval_samples", "2", "--train.max_steps", "2"]
     place = ["--train.output_dir", str(tmp_path / "runs")]
-    assert main(["train", "--config", str(FOLDER / "a100_40gb.yaml"), *small, *short, *place]) == 0
+    assert main(["train", "--config", str(path), *small, *short, *place]) == 0
     [run] = (tmp_path / "runs").iterdir()
     steps = [stamped.event for stamped in EventReader(run / "events.jsonl").poll().events]
     assert [event.step for event in steps if isinstance(event, Step)] == [1, 2]
