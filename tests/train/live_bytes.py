@@ -12,14 +12,14 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 
-class LiveBytes(TorchDispatchMode):
+class LiveBytes(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Within, counts the storages that operations make, until each is freed; those of `held` tensors are none of them.
 
     `peak` is the most bytes at once, `gradient_peak` the most in the `.grad` of `parameters`.
     """
 
     def __init__(self, held: Iterable[Tensor], parameters: Sequence[Tensor]) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self._held = {tensor.untyped_storage()._cdata for tensor in held}
         self._known: set[int] = set()
         self._parameters = parameters

@@ -42,7 +42,7 @@ def initial(monkeypatch: pytest.MonkeyPatch) -> dict[str, Tensor]:
 
 
 def _is_trained(trainer: Trainer, name: str) -> bool:
-    return trainer.head.model.get_parameter(name).requires_grad
+    return any(name == trained for trained, _ in trainer.trained_parameters())
 
 
 def stop_after(step: int, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -95,8 +95,17 @@ def test_every_matrix_keeps_the_norm_that_it_began_with(
 ) -> None:
     """Rounding at random moves a number by less than 2^-7 of itself, and the norm of many by much less."""
     model = small_model(tmp_path / "models", "llama-untied")
-    settings = (*RELEASE, *BF16, *NO_EVAL, *CONSTANT, "--train.hyperball", "true", "--train.max_steps", 8)
-    settings = (*settings, "--train.hyperball_lr", 0.02, "--model.name_or_path", model)
+    settings: tuple[Any, ...] = (
+        *RELEASE,
+        *BF16,
+        *NO_EVAL,
+        *CONSTANT,
+        "--train.hyperball",
+        "true",
+        "--train.max_steps",
+        8,
+    )
+    settings += ("--train.hyperball_lr", 0.02, "--model.name_or_path", model)
     with monkeypatch.context() as patch:
         stop_after(4, patch)
         assert train(*settings).end.last_step == 4
@@ -126,8 +135,8 @@ def test_how_much_of_the_movement_arrives_is_told(
 ) -> None:
     rate = ("--train.learning_rate", 3.0e-6, "--train.optimizer", "lion8bit")
     done = train(*settings, *NO_EVAL, *CONSTANT, *rate, "--train.max_steps", 25)
-    shares = [step.moved for step in done.of(Step)]
-    assert len(shares) == 25 and None not in shares
+    shares = [step.moved for step in done.of(Step) if step.moved is not None]
+    assert len(shares) == 25
     mean = sum(shares) / len(shares)
     assert low < mean < high, mean
     stale = [alert for alert in done.of(Alert) if alert.code == "STALE_WEIGHTS"]

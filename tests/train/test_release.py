@@ -41,12 +41,11 @@ def test_float32(train: Train) -> None:
 @pytest.mark.parametrize(
     "more",
     [
-        PACKED,
         ("--train.gradient_checkpointing", "full"),
         (*PACKED, "--train.gradient_checkpointing", "selective", "--train.hyperball", "true"),
-        ("--train.freeze_non_attention", "true"),
+        (*PACKED, "--train.freeze_non_attention", "true"),
     ],
-    ids=["packs", "full", "packs-selective-hyperball", "frozen"],
+    ids=["full", "packs-selective-hyperball", "packs-frozen"],
 )
 def test_heads_packs_and_recomputation(train: Train, tmp_path: Path, family: str, more: tuple[Any, ...]) -> None:
     model = small_model(tmp_path / "models", family)
