@@ -31,6 +31,8 @@ class Recomputation:
     how: How
     kept: dict[str, tuple[str, ...]]
     """By layer: the weights whose matmuls are kept; none with `full`."""
+    unseen_mixers: int = 0
+    """Layers in which no core of attention or of the delta rule was recognised: theirs is computed again."""
 
     def sentence(self) -> str:
         """For the console."""
@@ -38,7 +40,13 @@ class Recomputation:
             return f"{len(self.kept)} layers are computed again in the backward pass"
         kinds = Counter(self.kept.values())
         kept = "; ".join(f"{count} layers: {', '.join(names) or 'no matmul'}" for names, count in kinds.items())
-        return f"{len(self.kept)} layers are computed again but for attention, DeltaNet and some matmuls ({kept})"
+        told = f"{len(self.kept)} layers are computed again but for attention, DeltaNet and some matmuls ({kept})"
+        if self.unseen_mixers:
+            told += (
+                f"; in {self.unseen_mixers} of them attention is computed again too, as it is no single operation "
+                "there: model.attn_implementation: sdpa makes it one"
+            )
+        return told
 
 
 def recompute_activations(model: PreTrainedModel, how: How) -> Recomputation:
@@ -67,7 +75,7 @@ def recompute_activations(model: PreTrainedModel, how: How) -> Recomputation:
         _refuse_another_gradient(model, expected, gradient_at_embedding(model))
     finally:
         model.train(was_training)
-    return Recomputation(how, chosen)
+    return Recomputation(how, chosen, sum(not recorder.mixers for recorder in costs.values()))
 
 
 def _wrap(layer: nn.Module) -> RecomputedForward:
