@@ -48,6 +48,7 @@ def restore_optimizer_and_random_state(checkpoint: Path, optimizer: torch.optim.
     try:
         _check_maker(saved["made_by"], _maker(optimizer))
         _check_form(saved["state"])
+        _widen_moments(saved["state"])
         load_optimizer_state(optimizer, saved["state"])
     except ValueError as error:
         raise UserError(f"train.resume_from: {checkpoint}: {error}") from error
@@ -97,6 +98,14 @@ def _check_form(state: dict[str, Any]) -> None:
             "its 8-bit optimizer state was saved by an earlier version in a form that this one does not read; give the "
             "checkpoint as model.name_or_path to start from its weights alone"
         )
+
+
+def _widen_moments(state: dict[str, Any]) -> None:
+    """Moments are float32; those of bfloat16 weights were bfloat16 in earlier versions, and lose nothing by it."""
+    for of_parameter in state["state"].values():
+        for name, value in of_parameter.items():
+            if isinstance(value, torch.Tensor) and value.dtype in (torch.bfloat16, torch.float16):
+                of_parameter[name] = value.float()
 
 
 def _random_state() -> dict[str, Any]:
