@@ -148,7 +148,10 @@ class Trainer:
         at_gate.rest.backward()
         self.clock.lap("backward")
         norm = measure_gradient_norm(self.trained_parameters())
-        refused = self.health.refuse_gradient(step, norm.norm, norm.non_finite, rows=rows_of(batches))
+        clips = self.config.train.max_grad_norm is not None
+        refused = self.health.refuse_gradient(
+            step, at_gate.loss, norm.norm, norm.non_finite, rows=rows_of(batches), judges_size=clips
+        )
         if refused is not None:
             judgement = replace(refused, alerts=(*judgement.alerts, *refused.alerts))
         self.record_if_flagged(judgement, step, at_gate, norm.norm, batches)

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-Judged = Literal["loss", "hidden_norm"]
+Judged = Literal["loss", "hidden_norm", "grad_norm"]
 """What a step is judged by before any weight moves."""
 
 

@@ -19,7 +19,7 @@ from typing import Any, Literal
 from engine.health.baseline import Baseline, Usual
 from engine.health.nonfinite import Judged, find_non_finite
 
-Reason = Literal["loss", "hidden_norm", "not finite"]
+Reason = Literal["loss", "hidden_norm", "grad_norm", "not finite"]
 
 RELATIVE_FLOORS: dict[Judged, float] = {"loss": 0.05, "hidden_norm": 0.25}
 """Smallest spread as a share of the level. A gradient of twice the usual size does no harm, so its floor is high."""

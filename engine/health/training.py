@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from engine.events.types import Advice, Alert, Scalar
@@ -20,7 +20,11 @@ if TYPE_CHECKING:
     from engine.config.schema import Config
 
 FLAG_CAUSES = ("NON_FINITE_LOSS", "SPIKE_SKIPPED", "SPIKE_TAKEN", "NO_TRAINABLE_TOKENS")
-METRIC_NAMES = {"loss": "loss", "hidden_norm": "gradient norm at the last hidden state"}
+METRIC_NAMES = {
+    "loss": "loss",
+    "hidden_norm": "gradient norm at the last hidden state",
+    "grad_norm": "gradient norm",
+}
 SKIPPED = "the step was skipped"
 LEFT_AS_THEY_WERE = "weights whose own gradient was not finite stayed as they were, all others moved"
 SPIKE_SHARE_STEPS = 200
@@ -52,6 +56,9 @@ class TrainingHealth:
         self._max_skipped = config.train.max_skipped_in_a_row
         self._spikes = SpikeDetector(config.train.spike_z_threshold, judge_spikes=config.train.spike_detection)
         self._skips_spikes = config.train.spike_detection
+        self._gradients = SpikeDetector(config.train.spike_z_threshold, judge_spikes=config.train.spike_detection)
+        self._gradients_are_out = False
+        self._gate_took_an_outlier = False
         self._climb = ClimbDetector()
         self._flat = FlatDetector(warmup_steps)
         self._stale = StaleDetector()
@@ -71,6 +78,7 @@ class TrainingHealth:
             alerts = [self._incidents.touch("NO_TRAINABLE_TOKENS", step, rows=rows)]
             return self._judgement(step, None, alerts, skip=True)
         verdict = self._spikes.check(step, loss, hidden_norm)
+        self._gate_took_an_outlier = verdict.stands_out and not verdict.skip
         alerts = [
             *self._judge_flag(step, verdict, rows),
             *self._judge_shift(step, verdict),
@@ -79,18 +87,42 @@ class TrainingHealth:
         return self._judgement(step, verdict, alerts, skip=verdict.skip)
 
     def refuse_gradient(
-        self, step: int, grad_norm: float, non_finite_parameter: str | None = None, *, rows: tuple[int, ...] = ()
+        self,
+        step: int,
+        loss: float | None,
+        grad_norm: float,
+        non_finite_parameter: str | None = None,
+        *,
+        rows: tuple[int, ...] = (),
+        judges_size: bool = False,
     ) -> Judgement | None:
-        """Skip a step that passed the gate if the norm of its gradients is not finite; None when it is finite.
+        """Judge the whole gradient of a step that passed the gate, before its update; None when there is nothing to it.
 
-        For runs that have all gradients before any weight moves.
+        For runs that have all gradients before any weight moves. One that is not finite is skipped. With `judges_size`
+        so is a norm far out of the usual; runs that move within the backward pass cannot do that, so neither do those
+        without clipping, whose results are to be the same.
         """
-        if math.isfinite(grad_norm):
+        if not math.isfinite(grad_norm):
+            verdict = Verdict(True, "not finite", "grad_norm", grad_norm, stands_out=True)
+            alert = self._touch_non_finite(step, grad_norm, non_finite_parameter, rows, SKIPPED)
+            return self._skipped_after_gate(step, verdict, [alert])
+        if not judges_size or self._gate_took_an_outlier:  # what was taken knowingly is not refused for its size
             return None
+        found = self._gradients.check(step, loss, grad_norm)
+        verdict = replace(found, metric="grad_norm", reason="grad_norm" if found.reason else None)
+        was_out, self._gradients_are_out = self._gradients_are_out, found.stands_out and found.metric == "hidden_norm"
+        if not self._gradients_are_out:
+            causes = (code for code in FLAG_CAUSES if was_out)
+            cleared = self._clear(*causes)
+            return Judgement(False, verdict, tuple(cleared)) if cleared else None
+        alerts = [*self._judge_flag(step, verdict, rows), *self._judge_shift(step, verdict)]
+        if found.skip:
+            return self._skipped_after_gate(step, verdict, [*alerts, *self._judge_spike_share(step, verdict)])
+        return Judgement(False, verdict, tuple(alerts))
+
+    def _skipped_after_gate(self, step: int, verdict: Verdict, alerts: list[Alert]) -> Judgement:
         self._skipped_in_a_row = self._skipped_before  # the gate has counted this step as a good one
-        verdict = Verdict(True, "not finite", "hidden_norm", grad_norm, stands_out=True)
-        alert = self._touch_non_finite(step, grad_norm, non_finite_parameter, rows, SKIPPED)
-        return self._judgement(step, verdict, [alert], skip=True)
+        return self._judgement(step, verdict, alerts, skip=True)
 
     def after(
         self,
@@ -124,6 +156,8 @@ class TrainingHealth:
     def state_dict(self) -> dict[str, Any]:
         return {
             "spikes": self._spikes.state_dict(),
+            "gradients": self._gradients.state_dict(),
+            "gradients_are_out": self._gradients_are_out,
             "climb": self._climb.state_dict(),
             "flat": self._flat.state_dict(),
             "stale": self._stale.state_dict(),
@@ -136,6 +170,9 @@ class TrainingHealth:
         self._spikes.load_state_dict(state["spikes"])
         self._climb.load_state_dict(state["climb"])
         self._flat.load_state_dict(state["flat"])
+        if "gradients" in state:
+            self._gradients.load_state_dict(state["gradients"])
+            self._gradients_are_out = state["gradients_are_out"]
         if "stale" in state:  # checkpoints of earlier versions have none
             self._stale.load_state_dict(state["stale"])
         self._incidents.load_state_dict(state["incidents"])
@@ -144,7 +181,8 @@ class TrainingHealth:
 
     def _judge_flag(self, step: int, verdict: Verdict, rows: tuple[int, ...]) -> list[Alert]:
         code = _skip_code(verdict) or self._taken_code(verdict)
-        alerts = self._clear(*(cause for cause in FLAG_CAUSES if cause != code))
+        others = (cause for cause in FLAG_CAUSES if cause != code)
+        alerts = [] if self._gradients_are_out and code is None else self._clear(*others)
         if code is not None:
             alerts.append(
                 self._incidents.touch(

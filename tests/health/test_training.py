@@ -33,7 +33,7 @@ def judge(
     found = health.gate(step, loss, norm if math.isfinite(norm) else 1.0, rows=rows)
     refused = None
     if not found.skip:
-        refused = health.refuse_gradient(step, norm, non_finite_parameter, rows=rows)
+        refused = health.refuse_gradient(step, loss, norm, non_finite_parameter, rows=rows, judges_size=True)
     alerts = found.alerts + (refused.alerts if refused else ())
     found = refused or found
     alerts += health.after(step, loss, norm, moved, learning_rate=1e-5, skipped=found.skip, rows=rows)
