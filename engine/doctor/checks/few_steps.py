@@ -51,7 +51,7 @@ class Trained:
 
 def train_a_little(way: Way) -> Trained:
     """Train with 8-bit Lion and stochastic rounding; model, batches and random bits are always the same ones."""
-    model = tiny_model(torch.bfloat16)
+    model = tiny_model(torch.bfloat16, is_hybrid=False)
     named = list(model.named_parameters())
     train = Train(optimizer="lion8bit", learning_rate=RATE, stochastic_rounding=True)
     optimizer = build_optimizer(named, train)

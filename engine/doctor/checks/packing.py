@@ -25,7 +25,13 @@ Isolate = Callable[["PreTrainedModel"], Isolation]
 
 def check_packing(patient: Patient) -> Outcome:
     """Pack documents in a small hybrid model, and in the config's own where it packs and is a small local one."""
-    outcome = judge_with_and_without_operators(tiny_model())
+    from engine.model.load import pick_device
+
+    device = pick_device()
+    dtype = torch.bfloat16 if device.type == "cuda" else torch.float32  # the types that runs have there
+    model = tiny_model(dtype)
+    model.to(device)
+    outcome = judge_with_and_without_operators(model)
     if outcome.status != "ok" or patient.loaded is None or not patient.loaded.config.data.packing:
         return outcome
     model, why_not = _own_model(patient)

@@ -35,14 +35,19 @@ _SHAPE: dict[str, Any] = {
 }
 
 
-def tiny_model(dtype: torch.dtype = torch.float32) -> PreTrainedModel:
-    """A model of the Qwen3.5 family of 80,000 weights on the CPU; always the same weights."""
+def tiny_model(dtype: torch.dtype = torch.float32, *, is_hybrid: bool = True) -> PreTrainedModel:
+    """A model of the Qwen3.5 family of 80,000 weights on the CPU; always the same weights.
+
+    Only attention in place of the hybrid, where it is to run on the CPU of a machine with a GPU: there the library's
+    DeltaNet layers would take kernels that the CPU cannot run.
+    """
     from transformers import AutoConfig, AutoModelForCausalLM
     from transformers.utils import logging
 
     logging.disable_progress_bar()
     logging.set_verbosity_error()  # it would advise kernels that only a GPU can run
-    config = AutoConfig.for_model("qwen3_5_text", **_SHAPE)
+    layers = _SHAPE["layer_types"] if is_hybrid else ["full_attention"] * len(_SHAPE["layer_types"])
+    config = AutoConfig.for_model("qwen3_5_text", **_SHAPE | {"layer_types": layers})
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         model: PreTrainedModel = AutoModelForCausalLM.from_config(config, dtype=dtype)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from packaging.requirements import Requirement
 
-from engine.doctor.result import Outcome, Patient, failed, ok
+from engine.doctor.result import Outcome, Patient, failed, ok, warning
 
 DECISIVE = ("torch", "transformers", "bitsandbytes", "safetensors", "tokenizers")
 """What decides a run's numbers, named where all is well."""
@@ -20,7 +20,7 @@ def check_versions(patient: Patient) -> Outcome:
     try:
         wanted = [Requirement(text) for text in importlib.metadata.requires(_OWN_NAME) or ()]
     except importlib.metadata.PackageNotFoundError:
-        return failed(f"{_OWN_NAME} is not installed, so nothing says which versions it needs", "./run.sh")
+        return warning(f"{_OWN_NAME} is not installed, so nothing says which versions it needs", "./run.sh")
     needed = [one for one in wanted if one.marker is None or one.marker.evaluate({"extra": ""})]
     return judge(needed, {one.name: _version(one.name) for one in needed})
 
