@@ -106,6 +106,10 @@ def parts_of(model: PreTrainedModel, name: str, tensor: Tensor) -> dict[str, Ten
     return parts
 
 
+NAMES_NOT_TOLD = (ValueError, KeyError, TypeError, AttributeError, RuntimeError, NotImplementedError)
+"""What transformers raises for a model whose names it cannot turn back into those of the files."""
+
+
 class _NoPairingError(Exception):
     """A tensor of the model is not to be found in the original files."""
 
@@ -118,7 +122,7 @@ def _pairs(model: PreTrainedModel, original: Original) -> Iterator[tuple[str, st
     for name, tensor in model.state_dict().items():
         try:
             parts = parts_of(model, name, tensor)
-        except (ValueError, KeyError, TypeError, AttributeError, RuntimeError, NotImplementedError) as error:
+        except NAMES_NOT_TOLD as error:
             raise _NoPairingError(f"the names of {name} in the files cannot be told ({error})") from error
         if not all(key in files for key in parts):
             missing[name] = tensor.data_ptr()
@@ -173,7 +177,7 @@ def _never_loaded(original: Original, model: PreTrainedModel) -> list[str]:
     for name, tensor in model.state_dict().items():
         try:
             unexpected -= set(parts_of(model, name, tensor))
-        except (ValueError, KeyError, TypeError, AttributeError, RuntimeError, NotImplementedError):
+        except NAMES_NOT_TOLD:
             unexpected.discard(name)
     return sorted(unexpected)
 

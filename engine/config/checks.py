@@ -145,7 +145,7 @@ def _release_knows_no_norm_to_clip_by(config: Config) -> Problem | None:
         " they would be clipped, is known only after that"
     )
     advice = (
-        "set max_grad_norm: null (spikes are caught before any weight moves, see train.spike_detection),"
+        "set max_grad_norm: null (spikes of the loss are caught before any weight moves, see train.spike_detection),"
         " or memory.gradient_release: false"
     )
     return Problem("train.max_grad_norm", reason, found=short_number(limit), allowed="null", advice=advice)

@@ -189,7 +189,9 @@ class Train(Section):
         " memory.gradient_release.",
     )
     spike_detection: bool = Field(
-        default=True, description="Skip the step when loss or gradient norm jumps far out of its usual range."
+        default=True,
+        description="Skip the step when the loss, its gradient at the last hidden state or, with clipping, the norm of"
+        " all gradients jumps far out of its usual range.",
     )
     spike_z_threshold: PositiveFloat = Field(
         default=6.0, description="How many standard deviations out count as a spike."
