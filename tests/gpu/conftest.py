@@ -1,0 +1,45 @@
+"""Tests that need an NVIDIA GPU: `python -m pytest tests/gpu -m gpu`. Without one they are skipped as a whole."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+
+from tests.train.conftest import state_home, train  # noqa: F401  fixtures
+
+from .machine import WHY_SKIPPED, is_left_out
+from .small import write_config
+
+CUBLAS = "CUBLAS_WORKSPACE_CONFIG"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    os.environ.setdefault(CUBLAS, ":4096:8")  # before the first product: torch wants it for deterministic ones
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    if is_left_out():
+        for item in items:
+            if Path(__file__).parent in item.path.parents:
+                item.add_marker(pytest.mark.skip(reason=WHY_SKIPPED))
+
+
+@pytest.fixture
+def config_file(tmp_path: Path) -> Path:
+    """A config that trains a small hybrid model, with heads as wide as the kernels take, for six steps."""
+    return write_config(tmp_path)
+
+
+@pytest.fixture
+def deterministic() -> Iterator[None]:
+    """Within, torch takes kernels that add up in a fixed order, and refuses operations that have none."""
+    before = torch.utils.deterministic.fill_uninitialized_memory
+    torch.utils.deterministic.fill_uninitialized_memory = False
+    torch.use_deterministic_algorithms(True)
+    yield
+    torch.use_deterministic_algorithms(False)
+    torch.utils.deterministic.fill_uninitialized_memory = before

@@ -1,0 +1,28 @@
+"""With kernels that add up in a fixed order, gradient release changes no bit of a run on the GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.train.conftest import Outcome
+from tests.train.stack import BF16
+from tests.train.test_release import assert_release_changes_nothing
+
+pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("deterministic")]
+PACKED = ("--data.packing", "true", "--data.max_seq_length", 256)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        ("--train.gradient_checkpointing", "full"),
+        (*PACKED, "--train.gradient_checkpointing", "selective", "--train.hyperball", "true"),
+        (*PACKED, "--train.freeze_non_attention", "true"),
+    ],
+    ids=["full", "packs-selective-hyperball", "packs-frozen"],
+)
+def test_lion_in_8_bits_with_rounding_at_random(train: Callable[..., Outcome], settings: tuple[Any, ...]) -> None:
+    assert_release_changes_nothing(train, *BF16, "--train.optimizer", "lion8bit", *settings)
