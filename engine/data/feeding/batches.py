@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -52,51 +52,66 @@ class Batch:
     slots: int
     loss_tokens: int
 
+    def pinned(self) -> Batch:
+        """The same in page-locked memory, from where CUDA fetches it while the program goes on."""
+        packs = self.packs and replace(self.packs, position_ids=self.packs.position_ids.pin_memory())
+        return replace(self, input_ids=self.input_ids.pin_memory(), labels=self.labels.pin_memory(), packs=packs)
+
 
 def collate(samples: Sequence[Sample], pad_id: int) -> Batch:
     """One batch of `samples`, a line each, in order; `pad_id` fills the slots behind, without influence on the loss."""
     return _collate([[sample] for sample in samples], pad_id, is_packed=False)
 
 
-def collate_packs(packs: Sequence[Sequence[Sample]], pad_id: int) -> Batch:
-    """One batch of packs of samples, a line each, in order; `pad_id` fills the slots behind a pack."""
-    return _collate(packs, pad_id, is_packed=True)
+def collate_packs(packs: Sequence[Sequence[Sample]], pad_id: int, length: int | None = None) -> Batch:
+    """One batch of packs of samples, a line each, in order; `pad_id` fills the slots behind a pack.
+
+    Every line has `length` slots, at least as many as the longest pack; those of the longest pack where it is None.
+    """
+    return _collate(packs, pad_id, is_packed=True, length=length)
 
 
-def _collate(lines: Sequence[Sequence[Sample]], pad_id: int, *, is_packed: bool) -> Batch:
+def _collate(lines: Sequence[Sequence[Sample]], pad_id: int, *, is_packed: bool, length: int | None = None) -> Batch:
     assert lines and all(lines), "a batch needs at least one sample, and so does each of its lines"
     lengths = [sum(map(len, line)) for line in lines]
+    width = max(lengths) if length is None else length
+    assert width >= max(lengths), f"a pack of {max(lengths)} tokens does not fit into {width} slots"
 
-    input_ids = np.full((len(lines), max(lengths)), pad_id, dtype=np.int64)
+    input_ids = np.full((len(lines), width), pad_id, dtype=np.int64)
     attention_mask = np.zeros_like(input_ids)
-    labels = np.full_like(input_ids, IGNORED_LABEL)
+    has_loss = np.zeros(input_ids.shape, dtype=np.bool_)
     documents = []
     for number, line in enumerate(lines):
         start = 0
         for sample in line:
             stop = start + len(sample)
             input_ids[number, start:stop] = sample.input_ids
-            labels[number, start + 1 : stop] = sample.labels[1:]
+            has_loss[number, start + 1 : stop] = sample.has_loss[1:]
             documents.append(Slots(number, start, stop))
             start = stop
         attention_mask[number, :start] = 1
     return Batch(
         input_ids=torch.from_numpy(input_ids),
         attention_mask=torch.from_numpy(attention_mask),
-        labels=torch.from_numpy(labels),
+        labels=torch.from_numpy(np.where(has_loss, input_ids, IGNORED_LABEL)),
         rows=tuple(sample.row for line in lines for sample in line),
         documents=tuple(documents),
         packs=packs_of(documents, input_ids.shape) if is_packed else None,
         real_tokens=sum(lengths),
         slots=input_ids.size,
-        loss_tokens=int((labels != IGNORED_LABEL).sum()),
+        loss_tokens=int(np.count_nonzero(has_loss)),
     )
 
 
 def packs_of(documents: Sequence[Slots], shape: Sequence[int]) -> Packs:
     """The packs of these documents in lines of `shape` [B, S]; what no document covers is padding."""
-    starts = torch.zeros(tuple(shape), dtype=torch.int64)
+    lines, length = shape
+    place = np.arange(lines * length)
+    begins = np.zeros_like(place)  # of what each slot belongs to, over all lines
+    begins[::length] = place[::length]
     for line, start, stop in documents:
-        starts[line, start:stop] = start
-        starts[line, stop:] = stop
-    return Packs(torch.arange(shape[1]) - starts, tuple(documents))
+        begins[line * length + start] = line * length + start
+        if stop < length:
+            begins[line * length + stop] = line * length + stop
+    position_ids = (place - np.maximum.accumulate(begins)).reshape(lines, length)
+    return Packs(torch.from_numpy(position_ids), tuple(documents))

@@ -43,3 +43,15 @@ def test_positions_restart_with_every_document_and_with_the_padding() -> None:
     assert batch.documents == ((0, 0, 3), (0, 3, 4), (0, 4, 6), (1, 0, 4))
     assert batch.attention_mask.tolist() == [[1] * 6, [1] * 4 + [0] * 2]
     assert (batch.rows, batch.real_tokens, batch.slots, batch.loss_tokens) == ((0, 1, 2, 3), 10, 12, 6)
+
+
+def test_lines_are_as_long_as_asked_for() -> None:
+    samples = [sample_of(row, list(range(size)), list(range(size))) for row, size in enumerate((3, 2, 4))]
+    batch = collate_packs([samples[:2], samples[2:]], pad_id=7, length=8)
+    assert batch.input_ids.tolist() == [[0, 1, 2, 0, 1, 7, 7, 7], [0, 1, 2, 3, 7, 7, 7, 7]]
+    assert batch.packs is not None
+    assert batch.packs.position_ids.tolist() == [[0, 1, 2, 0, 1, 0, 1, 2], [0, 1, 2, 3, 0, 1, 2, 3]]
+    assert (batch.slots, batch.real_tokens, batch.loss_tokens) == (16, 9, 6)
+    assert batch.labels[:, 4:].tolist() == [[1, -100, -100, -100], [-100] * 4]
+    full = collate_packs([samples], pad_id=7, length=9)
+    assert full.slots == full.real_tokens == 9
