@@ -20,6 +20,7 @@ import torch
 from torch import Tensor
 
 from engine.labels import IGNORED_LABEL
+from engine.to_device import to_device
 
 
 def chunked_cross_entropy(
@@ -174,8 +175,8 @@ def _chunks(labels: Tensor, chunk_tokens: int, device: torch.device) -> Iterator
     Where they are is found on the labels' own device: with labels on the host no accelerator is waited for.
     """
     labelled = (labels != IGNORED_LABEL).nonzero().squeeze(1)
-    targets = labels[labelled].to(device, non_blocking=True)
-    labelled = labelled.to(device, non_blocking=True)
+    targets = to_device(labels[labelled], device)
+    labelled = to_device(labelled, device)
     if len(labelled):
         yield from zip(torch.split(labelled, chunk_tokens), torch.split(targets, chunk_tokens), strict=True)
 

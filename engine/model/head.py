@@ -15,6 +15,7 @@ from engine.errors import UserError
 from engine.loss import chunked_cross_entropy, token_losses
 from engine.model.decoder import decoder_of
 from engine.model.packed.isolation import Isolation
+from engine.to_device import to_device
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -45,7 +46,7 @@ class LossHead:
     def summed_loss(self, input_ids: Tensor, labels: Tensor, packs: Packs | None = None) -> Tensor:
         """The cross-entropy summed over the loss tokens, a float32 scalar. input_ids, labels: [B, S], on the host."""
         if self.chunk_tokens is None:
-            targets = self._on_device(_shifted(labels))
+            targets = to_device(_shifted(labels), self.device)
             return F.cross_entropy(self._full_logits(input_ids, packs), targets, reduction="sum")
         return self._chunked(chunked_cross_entropy, input_ids, labels, packs)
 
@@ -53,7 +54,7 @@ class LossHead:
     def token_losses(self, input_ids: Tensor, labels: Tensor, packs: Packs | None = None) -> Tensor:
         """The cross-entropy of each token [B, S], at the token's own index; 0 where it has no loss."""
         if self.chunk_tokens is None:
-            targets = self._on_device(_shifted(labels))
+            targets = to_device(_shifted(labels), self.device)
             losses = F.cross_entropy(self._full_logits(input_ids, packs), targets, reduction="none")
         else:
             losses = self._chunked(token_losses, input_ids, labels, packs)
@@ -66,7 +67,7 @@ class LossHead:
         assert self.chunk_tokens is not None
         head: Any = self.model.get_output_embeddings()
         decoder = decoder_of(self.model)
-        ids = self._on_device(input_ids)
+        ids = to_device(input_ids, self.device)
         hidden = decoder(input_ids=ids, use_cache=False, **self._told(packs)).last_hidden_state  # [B, S, H]
         return function(
             hidden[:, :-1].flatten(0, 1),
@@ -78,12 +79,8 @@ class LossHead:
             scale=self.scale,
         )
 
-    def _on_device(self, tensor: Tensor) -> Tensor:
-        """Without waiting for the device: what it still has to do for earlier tokens need not end first."""
-        return tensor.to(self.device, non_blocking=True)
-
     def _full_logits(self, input_ids: Tensor, packs: Packs | None) -> Tensor:
-        ids = self._on_device(input_ids)
+        ids = to_device(input_ids, self.device)
         logits: Tensor = self.model(input_ids=ids, use_cache=False, **self._told(packs)).logits  # [B, S, V]
         return logits[:, :-1].flatten(0, 1).float()
 

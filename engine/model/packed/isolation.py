@@ -13,7 +13,8 @@ from torch import nn
 from engine.data.feeding.batches import Packs
 from engine.model.decoder import decoder_of
 from engine.model.delta_rule.mixer import takes_documents
-from engine.model.packed.layout import Layout, borders_of, one_line, stacked
+from engine.model.packed.layout import Layout, borders_of, stacked
+from engine.to_device import to_device
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -44,6 +45,8 @@ class Way:
     mixers: tuple[nn.Module, ...] = ()
     """Layers whose tokens `layout` lays out anew."""
     layout: LayoutMaker = stacked
+    tells_borders: bool = False
+    """Whether the model is told where documents begin, and tells its layers."""
     brings_mask: bool = False
     """Whether attention gets a mask made here; most models make it themselves from position ids that restart."""
 
@@ -53,8 +56,7 @@ class Isolation:
 
     Attention learns of them by position ids that restart, by a mask, or by `cu_seqlens` with flash attention. Layers
     that carry a state take `cu_seqlens` where they compute with our operators; the tokens of others are laid out anew,
-    see `layout`. Only
-    this model's own layers are wrapped, and `remove` takes the wrappers off again.
+    see `layout`. Only those are wrapped, and `remove` takes the wrappers off again.
     """
 
     def __init__(self, model: PreTrainedModel, way: Way) -> None:
@@ -85,7 +87,9 @@ class Isolation:
             return {}
         weight = self._model.get_input_embeddings().weight
         self._entered = self.way.layout(packs, weight.device) if self.way.mixers else None
-        told: dict[str, Any] = {"position_ids": packs.position_ids.to(weight.device, non_blocking=True)}
+        told: dict[str, Any] = {"position_ids": to_device(packs.position_ids, weight.device)}
+        if self.way.tells_borders:
+            told |= _borders(packs, weight.device)
         if uses_flash_attention(self._model):
             told |= _told_to_flash_attention(packs, weight.device)
         if self.way.brings_mask:
@@ -107,9 +111,9 @@ def possible_ways(model: PreTrainedModel) -> Iterator[Way]:
     mixers = tuple(module for module in model.modules() if type(module).__name__.endswith(RECURRENT_MIXERS))
     flash = uses_flash_attention(model)
     attention = "variable-length attention" if flash else "a block mask in attention"
-    for in_mixers, layout in _layouts(model, mixers):
+    for in_mixers, laid_out, tells_borders in _in_mixers(mixers):
         for brings_mask in (False,) if flash else (False, True):
-            yield Way(attention + in_mixers, mixers, layout, brings_mask)
+            yield Way(attention + in_mixers, laid_out, tells_borders=tells_borders, brings_mask=brings_mask)
 
 
 def uses_flash_attention(model: PreTrainedModel) -> bool:
@@ -117,21 +121,27 @@ def uses_flash_attention(model: PreTrainedModel) -> bool:
     return str(getattr(model.config.get_text_config(), "_attn_implementation", "")).startswith("flash")
 
 
-def _layouts(model: PreTrainedModel, mixers: Sequence[nn.Module]) -> Iterator[tuple[str, LayoutMaker]]:
+def _in_mixers(mixers: Sequence[nn.Module]) -> Iterator[tuple[str, tuple[nn.Module, ...], bool]]:
+    """In words, the layers that are laid out anew, and whether they are told where documents begin instead."""
     if not mixers:
-        yield "", stacked
+        yield "", (), False
         return
     layers = f"{len(mixers)} {type(mixers[0]).__name__} layers"
     if all(map(takes_documents, mixers)):
-        yield f" and cu_seqlens in {layers}", one_line
-    yield f" and each document by itself in {layers}", stacked
+        yield f" and cu_seqlens in {layers}", (), True
+    yield f" and each document by itself in {layers}", tuple(mixers), False
+
+
+def _borders(packs: Packs, device: torch.device) -> dict[str, Any]:
+    """Where documents begin and end over all lines, padding included, for the operators of the delta rule."""
+    borders = borders_of(packs)
+    return {"cu_seq_lens_q": borders.to(device, non_blocking=True), "cu_seq_lens_cpu": borders}
 
 
 def _told_to_flash_attention(packs: Packs, device: torch.device) -> dict[str, Any]:
-    """Where documents begin and end over all lines, padding included, as flash attention takes it."""
-    borders = borders_of(packs)
-    longest = int(borders.diff().max())
-    on_device = borders.to(device)
+    """The same for flash attention, which wants a bound of their lengths besides: a line's, which never changes."""
+    on_device = borders_of(packs).to(device, non_blocking=True)
+    longest = packs.position_ids.shape[1]
     return {"cu_seq_lens_q": on_device, "cu_seq_lens_k": on_device, "max_length_q": longest, "max_length_k": longest}
 
 

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from engine.data.feeding.batches import Packs, Slots
+from engine.to_device import to_device
 
 Forward = Callable[..., Any]
 
@@ -26,34 +27,6 @@ class Layout(Protocol):
     def run(self, forward: Forward, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """What `forward` makes of the tokens laid out in this way, brought back to [B, S]."""
         ...
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class OneLine:
-    """The lines of a batch one after another, for a layer that keeps documents apart by their borders itself."""
-
-    shape: tuple[int, int]
-    borders: Mapping[str, Tensor]
-
-    def run(self, forward: Forward, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """What `forward` makes of the one line [1, B x S], as [B, S] again."""
-        kept = {name: self._joined(value) for name, value in kwargs.items() if name not in _VARLEN_KEYS}
-        return self._parted(forward(*map(self._joined, args), **kept, **self.borders))
-
-    def _joined(self, value: Any) -> Any:
-        if isinstance(value, tuple):
-            return tuple(map(self._joined, value))
-        if isinstance(value, Tensor) and tuple(value.shape[:2]) == self.shape:
-            return value.flatten(0, 1)[None]
-        return value
-
-    def _parted(self, output: Any) -> Any:
-        """As [B, S, ...]; tuples part by part, None for what is no value per token."""
-        if isinstance(output, tuple):
-            return tuple(map(self._parted, output))
-        if not isinstance(output, Tensor) or output.shape[:2] != (1, self.shape[0] * self.shape[1]):
-            return None
-        return output.view(*self.shape, *output.shape[2:])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -105,14 +78,6 @@ class Regrouped:
         return _pick(torch.cat([output.flatten(0, 1) for output in outputs]), self.back)
 
 
-def one_line(packs: Packs, device: torch.device) -> OneLine:
-    """The batch as one line with the borders of its documents, no token moved; padding counts as a document."""
-    borders = borders_of(packs)
-    lines, length = packs.position_ids.shape
-    here = borders.to(device, non_blocking=True)
-    return OneLine((lines, length), {"cu_seq_lens_q": here, "cu_seq_lens_cpu": borders})
-
-
 def borders_of(packs: Packs) -> Tensor:
     """Where documents and padding begin over all lines, one line after another, and the end: int32 [N + 1]."""
     starts = (packs.position_ids == 0).flatten().nonzero().flatten()
@@ -143,10 +108,10 @@ def _regrouped(packs: Packs, groups: Sequence[Sequence[Slots]], device: torch.de
             own = torch.arange(line * length + start, line * length + stop)
             tokens[number, : len(own)] = own
             back[own] = begin + number * width + torch.arange(len(own))
-        made.append(Lines(tokens.to(device)))
+        made.append(Lines(to_device(tokens, device)))
         begin += tokens.numel()
     back[back < 0] = begin
-    return Regrouped((lines, length), tuple(made), back.view(lines, length).to(device))
+    return Regrouped((lines, length), tuple(made), to_device(back.view(lines, length), device))
 
 
 def _pick(flat: Tensor, index: Tensor) -> Tensor:
