@@ -1,0 +1,308 @@
+"""Where the time of a step goes, from the profiler's trace: kernels, idle gaps, launches, waits of the host.
+
+Times in a trace are microseconds; what is returned is milliseconds a step.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.bench.training.kernels import category, short_name
+
+STEP, DECODER, BACKWARD = "bench: step", "bench: decoder forward", "bench: backward of the body"
+"""Marks that the step's parts carry in a trace."""
+
+_ON_DEVICE = ("kernel", "gpu_memcpy", "gpu_memset")
+_CALLS = ("cuda_runtime", "cuda_driver")
+_WAITS = ("Synchronize", "cudaMemcpy", "cudaFree", "cudaMalloc", "cudaHostAlloc")
+_NO_WAITS = ("cudaMemcpyAsync", "cudaMallocAsync", "cudaFreeAsync", "cudaStreamWaitEvent")
+_LAUNCHES = ("Launch",)
+_OPERATORS_THAT_COMPUTE = ("aten::", "pgs::", "torchao::")
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Something that ran from `start` to `end`, microseconds."""
+
+    name: str
+    start: float
+    end: float
+    thread: object = None
+    correlation: int | None = None
+
+    @property
+    def length(self) -> float:
+        return self.end - self.start
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """A kernel or copy on the device, and the call that launched it."""
+
+    span: Span
+    launched: Span
+    operators: tuple[str, ...]
+    phase: str
+
+    @property
+    def category(self) -> str:
+        return category(self.span.name, self.operators)
+
+
+@dataclass(slots=True)
+class Trace:
+    """The spans of a trace, by what they are."""
+
+    device: list[Span] = field(default_factory=list)
+    calls: list[Span] = field(default_factory=list)
+    operators: list[Span] = field(default_factory=list)
+    """Operators and marks on the host."""
+
+    def marks(self, name: str) -> list[Span]:
+        return sorted((span for span in self.operators if span.name == name), key=lambda span: span.start)
+
+
+def read_trace(events: Iterable[Mapping[str, Any]]) -> Trace:
+    """The `traceEvents` of torch.profiler's export."""
+    trace = Trace()
+    for event in events:
+        kind = event.get("cat")
+        if event.get("ph") != "X":
+            continue
+        begin = float(event["ts"])
+        correlation = event.get("args", {}).get("correlation")
+        span = Span(str(event["name"]), begin, begin + float(event.get("dur", 0)), event.get("tid"), correlation)
+        if kind in _ON_DEVICE:
+            trace.device.append(span)
+        elif kind in _CALLS:
+            trace.calls.append(span)
+        elif kind in ("cpu_op", "user_annotation"):
+            trace.operators.append(span)
+    return trace
+
+
+def work_of(trace: Trace) -> list[Work]:
+    """What the device did, in order. Without a device: the operators on the host."""
+    if not trace.device:
+        return _work_on_host(trace)
+    launches = {call.correlation: call for call in trace.calls if call.correlation is not None}
+    pairs = [(span, launches[span.correlation]) for span in trace.device if span.correlation in launches]
+    device, calls = [span for span, _ in pairs], [call for _, call in pairs]
+    around = enclosing(calls, trace.operators)
+    phases = _Phases(trace)
+    found = [
+        Work(span, call, operators, phases.at(call.start))
+        for span, call, operators in zip(device, calls, around, strict=True)
+    ]
+    return sorted(found, key=lambda work: work.span.start)
+
+
+def _work_on_host(trace: Trace) -> list[Work]:
+    """The outermost of the operators that compute, as if they were kernels."""
+    real = [span for span in trace.operators if _computes(span.name)]
+    around = enclosing(real, trace.operators)
+    phases = _Phases(trace)
+    found = [
+        Work(span, span, operators, phases.at(span.start))
+        for span, operators in zip(real, around, strict=True)
+        if not any(map(_computes, operators))
+    ]
+    return sorted(found, key=lambda work: work.span.start)
+
+
+def _computes(operator: str) -> bool:
+    return operator.startswith(_OPERATORS_THAT_COMPUTE)
+
+
+def enclosing(spans: Sequence[Span], operators: Sequence[Span]) -> list[tuple[str, ...]]:
+    """The names of the operators around each span, on its thread, outermost first; never the span itself."""
+    by_thread: dict[object, list[tuple[float, float, int]]] = defaultdict(list)
+    for operator in operators:
+        by_thread[operator.thread].append((operator.start, -operator.end, -1))
+    names = {(operator.thread, operator.start, -operator.end): operator.name for operator in operators}
+    wanted: dict[object, list[tuple[float, float, int]]] = defaultdict(list)
+    for index, span in enumerate(spans):
+        wanted[span.thread].append((span.start, -span.end, index))
+    found: list[tuple[str, ...]] = [()] * len(spans)
+    for thread, asked in wanted.items():
+        stack: list[tuple[float, str]] = []
+        for start, minus_end, index in sorted([*by_thread[thread], *asked]):
+            while stack and stack[-1][0] <= start:
+                stack.pop()
+            if index < 0:
+                stack.append((-minus_end, names[thread, start, minus_end]))
+                continue
+            around = [name for end, name in stack if end >= -minus_end]
+            itself = spans[index].name
+            found[index] = tuple(around[:-1] if around[-1:] == [itself] else around)
+    return found
+
+
+class _Phases:
+    """Which part of a step a moment on the host belongs to."""
+
+    def __init__(self, trace: Trace) -> None:
+        self._decoder, self._backward = trace.marks(DECODER), trace.marks(BACKWARD)
+        self._steps = trace.marks(STEP)
+
+    def at(self, moment: float) -> str:
+        step = _around(self._steps, moment)
+        if step is None:
+            return "between steps"
+        if _around(self._decoder, moment):
+            return "forward"
+        if _around(self._backward, moment):
+            return "backward"
+        passed = [mark for mark in self._backward if step.start <= mark.start and mark.end <= moment]
+        if passed:
+            return "after the backward pass"
+        is_forward_over = any(step.start <= mark.start and mark.end <= moment for mark in self._decoder)
+        return "loss head" if is_forward_over else "before the forward pass"
+
+
+def _around(marks: Sequence[Span], moment: float) -> Span | None:
+    return next((mark for mark in marks if mark.start <= moment < mark.end), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The part of a trace that is looked at: whole steps, from one first kernel of a step to that of a later one."""
+
+    start: float
+    end: float
+    steps: int
+
+
+def settled_window(trace: Trace, work: Sequence[Work]) -> Window:
+    """From the second step to the last: the first begins with nothing in the device's queue, the last has no end."""
+    marks = trace.marks(STEP)
+    assert len(marks) >= 3, f"{len(marks)} steps in the trace, of which at least 3 are needed"
+    firsts = []
+    for mark in (marks[1], marks[-1]):
+        starts = [one.span.start for one in work if mark.start <= one.launched.start < mark.end]
+        assert starts, "a step without any work"
+        firsts.append(min(starts))
+    return Window(firsts[0], firsts[1], len(marks) - 2)
+
+
+def timeline(trace: Trace) -> dict[str, Any]:
+    """The figures of a step, as JSON."""
+    everything = work_of(trace)
+    window = settled_window(trace, everything)
+    work = [one for one in everything if window.start <= one.span.start < window.end]
+    gaps = _gaps(work, next(one for one in everything if one.span.start == window.end), window)
+    calls = [call for call in trace.calls if window.start <= call.start < window.end]
+    idle_for_host = sum(gap.length for gap in gaps if gap.is_late_launch)
+    per_step = 1 / (1000 * window.steps)
+    return {
+        "steps": window.steps,
+        "step_ms": (window.end - window.start) * per_step,
+        "busy_ms": (window.end - window.start - sum(gap.length for gap in gaps)) * per_step,
+        "idle_ms": {
+            "launched late": idle_for_host * per_step,
+            "between kernels": sum(gap.length for gap in gaps if not gap.is_late_launch) * per_step,
+        },
+        "kernels": len(work) / window.steps,
+        "launches": sum(_is_launch(call) for call in calls) / window.steps,
+        "launch_calls_ms": sum(call.length for call in calls if _is_launch(call)) * per_step,
+        "categories": _summed(work, lambda one: one.category, per_step),
+        "phases": {
+            phase: _summed([one for one in work if one.phase == phase], lambda one: one.category, per_step)
+            for phase in dict.fromkeys(one.phase for one in work)
+        },
+        "top": _top_kernels(work, window.steps),
+        "gaps": [gap.as_json() for gap in sorted(gaps, key=lambda gap: -gap.length)[:12]],
+        "waits": _waits(trace, calls, window.steps),
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class _Gap:
+    start: float
+    end: float
+    before: Work | None
+    after: Work
+
+    @property
+    def length(self) -> float:
+        return self.end - self.start
+
+    @property
+    def is_late_launch(self) -> bool:
+        """The device had nothing to do because the host had not asked yet."""
+        return self.after.launched.end > self.start
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "ms": self.length / 1000,
+            "launched late": self.is_late_launch,
+            "after": self.before and short_name(self.before.span.name),
+            "before": short_name(self.after.span.name),
+            "within": list(self.after.operators[:3]),
+            "phase": self.after.phase,
+        }
+
+
+def _gaps(work: Sequence[Work], following: Work, window: Window) -> list[_Gap]:
+    """The times without any work, up to the work that follows behind the window."""
+    gaps: list[_Gap] = []
+    reached, before = window.start, None
+    for one in (*work, following):
+        if one.span.start > reached:
+            gaps.append(_Gap(reached, one.span.start, before, one))
+        if one.span.end > reached:
+            reached, before = one.span.end, one
+    return gaps
+
+
+def _is_launch(call: Span) -> bool:
+    return any(sign in call.name for sign in _LAUNCHES)
+
+
+def _summed(work: Sequence[Work], key: Any, per_step: float) -> dict[str, dict[str, float]]:
+    """Milliseconds and kernels a step by `key`, the longest first. What runs at the same time counts twice."""
+    time: Counter[str] = Counter()
+    count: Counter[str] = Counter()
+    for one in work:
+        time[key(one)] += one.span.length  # type: ignore[assignment]
+        count[key(one)] += 1
+    return {
+        name: {"ms": length * per_step, "kernels": count[name] * per_step * 1000} for name, length in time.most_common()
+    }
+
+
+def _top_kernels(work: Sequence[Work], steps: int, most: int = 25) -> list[dict[str, Any]]:
+    by_name: dict[tuple[str, str], list[float]] = defaultdict(list)
+    for one in work:
+        by_name[short_name(one.span.name), one.category].append(one.span.length)
+    longest = sorted(by_name.items(), key=lambda item: -sum(item[1]))[:most]
+    return [
+        {
+            "kernel": name,
+            "category": kind,
+            "ms": sum(lengths) / 1000 / steps,
+            "count": len(lengths) / steps,
+            "us_each": sum(lengths) / len(lengths),
+        }
+        for (name, kind), lengths in longest
+    ]
+
+
+def _waits(trace: Trace, calls: Sequence[Span], steps: int) -> list[dict[str, Any]]:
+    """Where the host may stand still: calls that wait for the device, or ask the driver for memory."""
+    waiting = [
+        call
+        for call in calls
+        if any(sign in call.name for sign in _WAITS) and not any(sign in call.name for sign in _NO_WAITS)
+    ]
+    lengths: dict[tuple[str, str], list[float]] = defaultdict(list)
+    for call, operators in zip(waiting, enclosing(waiting, trace.operators), strict=True):
+        lengths[call.name, " > ".join(operators[-3:])].append(call.length)
+    longest = sorted(lengths.items(), key=lambda item: -sum(item[1]))
+    return [
+        {"call": name, "within": place, "count": len(found) / steps, "ms": sum(found) / 1000 / steps}
+        for (name, place), found in longest
+    ]
