@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
+from functools import cache
 from typing import Any
 
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor, nn
 
 from engine.model.delta_rule.operators import causal_conv1d, gated_delta_rule
-from engine.model.delta_rule.projections import Projections, projections_of
+from engine.model.delta_rule.projections import projections_of
 
 _CACHES = ("cache", "cache_params", "past_key_values")
 _PARTS = ("conv1d", "norm", "out_proj", "A_log", "dt_bias", "head_k_dim", "head_v_dim", "key_dim", "value_dim")
+_BEFORE = "_forward_before_operators"
 
 
 def can_replace(layer: nn.Module) -> bool:
@@ -23,43 +23,68 @@ def can_replace(layer: nn.Module) -> bool:
 
 
 def replace_forward(layer: nn.Module) -> None:
-    """Let this layer compute with the operators; its own computation stays for whoever passes a cache."""
-    projections = projections_of(layer)
-    assert projections is not None
-    layer.forward = partial(_forward, layer, projections, layer.forward)
+    """Let this layer compute with the operators; its own computation stays for whoever passes a cache.
+
+    The layer's class changes, not an attribute of the layer: layers of one class remain alike for a compiler.
+    """
+    before = vars(layer).pop("forward", None)
+    layer.__class__ = _with_operators(type(layer))
+    if before is not None:
+        vars(layer)[_BEFORE] = before
 
 
 def restore_forward(layer: nn.Module) -> None:
     """Let this layer compute as it did before."""
-    _, _, before = vars(layer)["forward"].args
-    del layer.forward
-    if layer.forward != before:  # somebody had put it there, it is not the class's
+    layer.__class__ = type(layer).__mro__[2]  # below the class of `_with_operators` and `OperatorForward`
+    before = vars(layer).pop(_BEFORE, None)
+    if before is not None:  # somebody had put it there, it is not the class's
         layer.forward = before
 
 
 def takes_documents(layer: nn.Module) -> bool:
-    """Whether this layer keeps the documents of a line [1, T] apart by `cu_seq_lens_q` on every device."""
-    return getattr(vars(layer).get("forward"), "func", None) is _forward
+    """Whether this layer keeps the documents of a batch apart by `cu_seq_lens_q` on every device."""
+    return isinstance(layer, OperatorForward)
 
 
-def _forward(
-    layer: Any,
-    projections: Projections,
-    library_forward: Callable[..., Any],
-    hidden_states: Tensor,
-    *args: Any,
-    attention_mask: Tensor | None = None,
-    cu_seq_lens_q: Tensor | None = None,
-    cu_seq_lens_cpu: Tensor | None = None,
-    **kwargs: Any,
-) -> Any:
-    """hidden_states [B, T, hidden size] -> the same shape; attention_mask: [B, T], 0 for padding."""
-    if args or any(kwargs.get(name) is not None for name in _CACHES):
-        return library_forward(hidden_states, *args, attention_mask=attention_mask, **kwargs)
-    if attention_mask is not None:
-        hidden_states = (hidden_states * attention_mask[:, :, None]).to(hidden_states.dtype)
-    mixed, gate, strength, step = projections(layer, hidden_states)
-    documents = (cu_seq_lens_q, cu_seq_lens_cpu)
+class OperatorForward:
+    """The forward pass with the operators, put before that of a layer's own class."""
+
+    def forward(
+        self: Any,
+        hidden_states: Tensor,
+        *args: Any,
+        attention_mask: Tensor | None = None,
+        cu_seq_lens_q: Tensor | None = None,
+        cu_seq_lens_cpu: Tensor | None = None,
+        **kwargs: Any,
+    ) -> Any:
+        """hidden_states [B, T, hidden size] -> the same shape; attention_mask: [B, T], 0 for padding.
+
+        `cu_seq_lens_q`, int32 [N + 1], says where documents begin in the B lines one after another, and the end; then
+        the batch counts as one line.
+        """
+        if args or any(kwargs.get(name) is not None for name in _CACHES):
+            return super().forward(hidden_states, *args, attention_mask=attention_mask, **kwargs)  # type: ignore[misc]
+        if attention_mask is not None:
+            hidden_states = (hidden_states * attention_mask[:, :, None]).to(hidden_states.dtype)
+        lines = hidden_states.shape[:2]
+        if cu_seq_lens_q is not None:
+            hidden_states = hidden_states.flatten(0, 1)[None]  # [1, B x T, hidden size]
+        return _mixed(self, hidden_states, cu_seq_lens_q, cu_seq_lens_cpu).view(*lines, -1)
+
+
+@cache
+def _with_operators(layer_class: type[nn.Module]) -> type[nn.Module]:
+    """The class, under its own name, with the operators' forward pass."""
+    return type(layer_class.__name__, (OperatorForward, layer_class), {"__module__": layer_class.__module__})
+
+
+def _mixed(layer: Any, hidden: Tensor, cu_seqlens: Tensor | None, cu_seqlens_cpu: Tensor | None) -> Tensor:
+    """hidden [B, T, hidden size] -> the same shape."""
+    projections = projections_of(layer)
+    assert projections is not None
+    mixed, gate, strength, step = projections(layer, hidden)
+    documents = (cu_seqlens, cu_seqlens_cpu)
     mixed = causal_conv1d(mixed, layer.conv1d.weight.squeeze(1), *documents)
     query, key, value = mixed.split([layer.key_dim, layer.key_dim, layer.value_dim], dim=-1)
     outputs, _, _ = gated_delta_rule(
@@ -71,7 +96,8 @@ def _forward(
         *documents,
     )  # [B, T, HV, V]
     normed = layer.norm(outputs.flatten(0, -2), gate.flatten(0, -2))  # [B x T x HV, V]
-    return layer.out_proj(normed.view(*hidden_states.shape[:2], layer.value_dim))
+    projected: Tensor = layer.out_proj(normed.view(*hidden.shape[:2], layer.value_dim))
+    return projected
 
 
 def _has_known_convolution(layer: Any) -> bool:

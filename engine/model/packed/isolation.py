@@ -13,13 +13,11 @@ from torch import nn
 from engine.data.feeding.batches import Packs
 from engine.model.decoder import decoder_of
 from engine.model.delta_rule.mixer import takes_documents
-from engine.model.packed.layout import Layout, borders_of, stacked
+from engine.model.packed.layout import Regrouped, borders_of, stacked
 from engine.to_device import to_device
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
-
-LayoutMaker = Callable[[Packs, torch.device], Layout]
 
 RECURRENT_MIXERS = (
     "DeltaNet",
@@ -43,8 +41,7 @@ class Way:
     how: str
     """For people."""
     mixers: tuple[nn.Module, ...] = ()
-    """Layers whose tokens `layout` lays out anew."""
-    layout: LayoutMaker = stacked
+    """Layers whose tokens are laid out anew, each document in a line of its own."""
     tells_borders: bool = False
     """Whether the model is told where documents begin, and tells its layers."""
     brings_mask: bool = False
@@ -56,14 +53,14 @@ class Isolation:
 
     Attention learns of them by position ids that restart, by a mask, or by `cu_seqlens` with flash attention. Layers
     that carry a state take `cu_seqlens` where they compute with our operators; the tokens of others are laid out anew,
-    see `layout`. Only those are wrapped, and `remove` takes the wrappers off again.
+    see `stacked`. Only those are wrapped, and `remove` takes the wrappers off again.
     """
 
     def __init__(self, model: PreTrainedModel, way: Way) -> None:
         self.way = way
         self._model = model
-        self._entered: Layout | None = None
-        self._layout: Layout | None = None
+        self._entered: Regrouped | None = None
+        self._layout: Regrouped | None = None
         self._hook = decoder_of(model).register_forward_pre_hook(self._begin)
         self._forwards_before = [vars(mixer).get("forward") for mixer in way.mixers]
         for mixer in way.mixers:
@@ -86,7 +83,7 @@ class Isolation:
         if packs is None:
             return {}
         weight = self._model.get_input_embeddings().weight
-        self._entered = self.way.layout(packs, weight.device) if self.way.mixers else None
+        self._entered = stacked(packs, weight.device) if self.way.mixers else None
         told: dict[str, Any] = {"position_ids": to_device(packs.position_ids, weight.device)}
         if self.way.tells_borders:
             told |= _borders(packs, weight.device)
@@ -135,12 +132,12 @@ def _in_mixers(mixers: Sequence[nn.Module]) -> Iterator[tuple[str, tuple[nn.Modu
 def _borders(packs: Packs, device: torch.device) -> dict[str, Any]:
     """Where documents begin and end over all lines, padding included, for the operators of the delta rule."""
     borders = borders_of(packs)
-    return {"cu_seq_lens_q": borders.to(device, non_blocking=True), "cu_seq_lens_cpu": borders}
+    return {"cu_seq_lens_q": to_device(borders, device), "cu_seq_lens_cpu": borders}
 
 
 def _told_to_flash_attention(packs: Packs, device: torch.device) -> dict[str, Any]:
     """The same for flash attention, which wants a bound of their lengths besides: a line's, which never changes."""
-    on_device = borders_of(packs).to(device, non_blocking=True)
+    on_device = to_device(borders_of(packs), device)
     longest = packs.position_ids.shape[1]
     return {"cu_seq_lens_q": on_device, "cu_seq_lens_k": on_device, "max_length_q": longest, "max_length_k": longest}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -19,14 +19,6 @@ _ALIKE = 64
 """Documents of as many stretches of this length run together; the delta rule in torch fills up to it anyway."""
 _VARLEN_KEYS = ("cu_seq_lens_q", "cu_seq_lens_k", "cu_seq_lens_cpu", "max_length_q", "max_length_k", "seq_idx")
 """What tells kernels of documents in the old layout, and would mislead them in the new one."""
-
-
-class Layout(Protocol):
-    """How a layer is to see the tokens of a batch [B, S]."""
-
-    def run(self, forward: Forward, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """What `forward` makes of the tokens laid out in this way, brought back to [B, S]."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)

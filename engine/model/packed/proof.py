@@ -98,7 +98,7 @@ def measure(
 
 def _probe(model: PreTrainedModel, isolation: Isolation) -> tuple[tuple[Slots, ...], tuple[int, int]]:
     """The documents to prove it on, and the shape of their lines."""
-    if isolation.way.mixers or model.device.type != "cpu":
+    if isolation.way.mixers or isolation.way.tells_borders or model.device.type != "cpu":
         return PROBE, _SHAPE
     return SHORT_PROBE, _SHORT_SHAPE
 

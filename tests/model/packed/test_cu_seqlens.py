@@ -17,7 +17,7 @@ from engine.model.delta_rule.install import use_delta_rule_operator
 from engine.model.delta_rule.mixer import takes_documents
 from engine.model.head import LossHead
 from engine.model.packed.isolation import Isolation, Way
-from engine.model.packed.layout import one_line
+from engine.model.packed.layout import borders_of
 from engine.model.packed.proof import LEAK_LIMIT, isolate, measure
 
 QUICKSTART = Path(__file__).parents[3] / "configs" / "quickstart" / "model"
@@ -77,21 +77,21 @@ def test_layers_that_run_once_more_in_the_backward_pass_have_the_layout_of_their
     torch.testing.assert_close(found, wanted, rtol=0, atol=0)
 
 
-def test_padding_is_a_document_and_no_token_is_moved() -> None:
+def test_padding_is_a_document_and_lines_follow_one_another() -> None:
     packs = packs_of([Slots(0, 0, 4), Slots(0, 4, 5), Slots(1, 0, 3)], (2, 6))
-    heard: dict[str, Any] = {}
+    borders = borders_of(packs)
+    assert borders.tolist() == [0, 4, 5, 6, 9, 12] and borders.dtype == torch.int32
 
-    def layer(hidden: Tensor, **kwargs: Any) -> tuple[Tensor, None]:
-        heard.update(kwargs, hidden=hidden)
-        return hidden * 2, None
 
-    hidden, mask = torch.randn(2, 6, 5), torch.ones(2, 6)
-    told = {"attention_mask": mask, "cu_seq_lens_q": torch.zeros(3), "cache": None}
-    result, nothing = one_line(packs, torch.device("cpu")).run(layer, (hidden,), told)
-    assert torch.equal(result, hidden * 2) and nothing is None
-    assert heard["hidden"].data_ptr() == hidden.data_ptr() and heard["hidden"].shape == (1, 12, 5)
-    assert heard["cu_seq_lens_q"].tolist() == heard["cu_seq_lens_cpu"].tolist() == [0, 4, 5, 6, 9, 12]
-    assert heard["cu_seq_lens_q"].dtype == torch.int32 and heard["attention_mask"].shape == (1, 12)
+def test_a_layer_takes_the_lines_of_a_batch_as_one_and_documents_of_no_token_as_none(model: Any) -> None:
+    mixer = model.model.layers[0].linear_attn
+    hidden = torch.randn(2, 6, mixer.hidden_size)
+    borders = torch.tensor([0, 4, 6, 9, 12], dtype=torch.int32)
+    with_empty = torch.tensor([0, 0, 4, 6, 6, 9, 12, 12], dtype=torch.int32)
+    apart = [mixer(hidden.view(1, 12, -1)[:, start:stop]) for start, stop in ((0, 4), (4, 6), (6, 9), (9, 12))]
+    found = mixer(hidden, cu_seq_lens_q=borders)
+    torch.testing.assert_close(found, torch.cat(apart, 1).view(2, 6, -1))
+    torch.testing.assert_close(mixer(hidden, cu_seq_lens_q=with_empty), found)
 
 
 @pytest.mark.parametrize("forgets", [True, False], ids=["convolution alone", "state and convolution"])

@@ -234,4 +234,4 @@ def test_flash_attention_is_told_where_documents_begin_and_padding_too() -> None
     assert told["position_ids"].tolist() == [[0, 1, 2, 3, 0, 0, 1, 2], [0, 1, 2, 3, 4, 5, 0, 1]]
     assert told["cu_seq_lens_q"].tolist() == told["cu_seq_lens_k"].tolist() == [0, 4, 5, 8, 14, 16]
     assert told["cu_seq_lens_q"].dtype == torch.int32
-    assert (told["max_length_q"], told["max_length_k"]) == (6, 6)
+    assert (told["max_length_q"], told["max_length_k"]) == (8, 8)
