@@ -21,6 +21,7 @@ from engine.events import Alert, Audit, AuditFlag, ModelInfo, Resume, Start
 from engine.health import TrainingHealth
 from engine.memory.live import MemoryMeter
 from engine.model.delta_rule.install import use_delta_rule_operator
+from engine.model.float8 import require_float8, use_float8
 from engine.model.freeze import freeze_non_attention
 from engine.model.head import loss_head
 from engine.model.hub import is_local, local_folder
@@ -62,6 +63,8 @@ def assemble(loaded: Loaded, session: Session, opened: Opened, command: str) -> 
     """The trainer, ready for its first step or put back to where its checkpoint was taken. Raises UserError."""
     config = loaded.config
     device = _device(session)
+    if config.memory.float8_training:
+        require_float8(device)
     folder = _model_folder(config, session)
     tokenizer = load_tokenizer(folder, config.model)
     if note := stand_in_note(folder, config.model):
@@ -222,9 +225,11 @@ def _check_with_all_known(config: Config, session: Session, device: torch.device
 
 
 def _prepare_layers(model: PreTrainedModel, config: Config, session: Session) -> None:
-    """Put our operators into the layers, then freeze, then recompute: each builds on the one before."""
+    """Put our operators into the layers, then float8, freeze, recompute: each builds on the one before."""
     for sentence in use_delta_rule_operator(model):
         session.say(sentence)
+    if config.memory.float8_training:
+        session.say(use_float8(model).sentence())
     if config.train.freeze_non_attention:
         freeze_non_attention(model)
     how = config.train.gradient_checkpointing

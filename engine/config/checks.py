@@ -136,6 +136,24 @@ def _flash_attention_needs_bfloat16(config: Config) -> Problem | None:
     )
 
 
+def _float8_stands_in_for_bfloat16(config: Config) -> Problem | None:
+    if not config.memory.float8_training or config.model.torch_dtype != "float32":
+        return None
+    reason = "float8 stands in for bfloat16 and does not work with model.torch_dtype float32"
+    advice = "set model.torch_dtype: bfloat16, or memory.float8_training: false"
+    return Problem("memory.float8_training", reason, found="true", allowed="false with float32 weights", advice=advice)
+
+
+def _float8_pays_when_compiled(config: Config) -> Note | None:
+    if not config.memory.float8_training or config.model.compile:
+        return None
+    text = (
+        "true without model.compile: each cast to float8 is several passes over memory then, which costs more than the"
+        " faster products save; advice: set model.compile: true, or memory.float8_training: false"
+    )
+    return Note("memory.float8_training", text)
+
+
 def _release_knows_no_norm_to_clip_by(config: Config) -> Problem | None:
     limit = config.train.max_grad_norm
     if not config.memory.gradient_release or limit is None:
@@ -223,6 +241,8 @@ RULES = (
     Rule(("train.min_learning_rate", "train.learning_rate"), _rates_in_order),
     Rule(("data.eval_split", "data.eval_dataset"), _one_source_of_eval_data),
     Rule(("model.attn_implementation", "model.torch_dtype"), _flash_attention_needs_bfloat16),
+    Rule(("memory.float8_training", "model.torch_dtype"), _float8_stands_in_for_bfloat16),
+    Rule(("memory.float8_training", "model.compile"), _float8_pays_when_compiled),
     Rule(("train.max_grad_norm", "memory.gradient_release"), _release_knows_no_norm_to_clip_by),
     Rule(("train.gradient_accumulation_steps", "memory.gradient_release"), _release_takes_one_pass_a_step),
     Rule(("train.weight_decay", "train.hyperball"), _decay_off_the_sphere),

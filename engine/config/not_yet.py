@@ -19,7 +19,6 @@ AVAILABLE_NOW: dict[str, tuple[object, ...]] = {
     "model.compile": (False,),
     "data.num_workers": (0,),
     "memory.tiled_head": (False,),
-    "memory.float8_training": (False,),
     "memory.offload_activations": (False,),
     "parallel.fsdp": (False,),
     "logging.trackers": ((),),

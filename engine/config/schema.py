@@ -257,7 +257,11 @@ class Memory(Section):
     )
     loss_chunk_tokens: PositiveInt = Field(default=512, description="Tokens in one chunk of the loss.")
     tiled_head: bool = Field(default=False, description="Split the output head over the vocabulary as well.")
-    float8_training: bool = Field(default=False, description="Run the matrix products in float8.")
+    float8_training: bool = Field(
+        default=False,
+        description="Multiply the layers' large matrices in float8 while training, with torchao, on GPUs of compute"
+        " capability 8.9 and newer; weights stay bfloat16. Pays with model.compile alone.",
+    )
     offload_activations: bool = Field(
         default=False, description="Keep activations in main memory between forward and backward pass."
     )

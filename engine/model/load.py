@@ -10,6 +10,7 @@ import torch
 from engine.config.schema import Model as ModelConfig
 from engine.errors import UserError
 from engine.model.explain import explained
+from engine.model.quiet import quiet_import
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -32,6 +33,8 @@ def load_model(folder: Path, config: ModelConfig, device: torch.device) -> PreTr
 
     With `init: random` the weights are drawn from the global generator. Raises UserError.
     """
+    with quiet_import():
+        import transformers.modeling_utils  # noqa: F401
     from transformers import AutoConfig, AutoModelForCausalLM
     from transformers.utils import logging
 

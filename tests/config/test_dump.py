@@ -71,6 +71,7 @@ def random_config(rng: random.Random) -> Config:
         train["wsd_decay_ratio"] = 0.5
     if sections["model"].get("torch_dtype") == "float32":
         sections["model"]["attn_implementation"] = "auto"
+        sections["memory"]["float8_training"] = False
     return Config.model_validate({name: SECTIONS[name](**values) for name, values in sections.items()})
 
 

@@ -72,9 +72,13 @@ def model_folder(config: Config) -> Path:
 def _count(config: Config, folder: Path) -> tuple[int, int, int]:
     """Trained weights, all weights, and those of the largest trained tensor."""
     import torch
-    from transformers import AutoConfig, AutoModelForCausalLM
 
     from engine.model.freeze import freeze_non_attention
+    from engine.model.quiet import quiet_import
+
+    with quiet_import():
+        import transformers.modeling_utils  # noqa: F401
+    from transformers import AutoConfig, AutoModelForCausalLM
 
     trusted = config.model.trust_remote_code
     shape = AutoConfig.from_pretrained(folder, trust_remote_code=trusted, local_files_only=True)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
+from engine.model.quiet import quiet_import
+
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
@@ -41,6 +43,8 @@ def tiny_model(dtype: torch.dtype = torch.float32, *, is_hybrid: bool = True) ->
     Only attention in place of the hybrid, where it is to run on the CPU of a machine with a GPU: there the library's
     DeltaNet layers would take kernels that the CPU cannot run.
     """
+    with quiet_import():
+        import transformers.modeling_utils  # noqa: F401
     from transformers import AutoConfig, AutoModelForCausalLM
     from transformers.utils import logging
 

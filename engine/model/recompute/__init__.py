@@ -14,7 +14,7 @@ from torch.utils.checkpoint import noop_context_fn
 
 from engine.errors import UserError
 from engine.model.recompute.layers import RecomputedForward, decoder_layers
-from engine.model.recompute.matmuls import MatmulRecorder, weights_by_storage
+from engine.model.recompute.matmuls import MatmulRecorder, weights_by_key
 from engine.model.recompute.probe import gradient_at_embedding
 from engine.model.recompute.select import choose, keeping
 
@@ -64,7 +64,7 @@ def recompute_activations(model: PreTrainedModel, how: How) -> Recomputation:
     try:
         expected = gradient_at_embedding(model)
         forwards = {name: _wrap(layer) for name, layer in layers.items()}
-        costs = {name: MatmulRecorder(weights_by_storage(layer)) for name, layer in layers.items()}
+        costs = {name: MatmulRecorder(weights_by_key(layer)) for name, layer in layers.items()}
         for name, forward in forwards.items():
             forward.contexts = partial(lambda recorder: (nullcontext(), recorder), costs[name])
         gradient_at_embedding(model)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -28,15 +30,32 @@ _ATTENTION = (
 _DELTA_RULE = "pgs::gated_delta_rule"
 
 
-def weights_by_storage(layer: nn.Module) -> dict[int, str]:
-    """The name of each weight of two or more dimensions by the storage that it and its views share."""
-    return {_storage(weight): name for name, weight in layer.named_parameters() if weight.dim() > 1}
+Key = int | tuple[int, ...]
+"""How a weight is known again: by its storage or, where a matmul sees a float8 copy, by its shape [out, in]."""
 
 
-def weight_of(operator: Any, args: tuple[Any, ...], weights: Mapping[int, str]) -> str | None:
+def weights_by_key(layer: nn.Module) -> dict[Key, str]:
+    """The name of each weight of two or more dimensions by the storage that it and its views share, and by its shape.
+
+    Weights of one shape have their names together there: copies of them cannot be told apart.
+    """
+    weights = [(name, weight) for name, weight in layer.named_parameters() if weight.dim() > 1]
+    by_shape: dict[tuple[int, ...], list[str]] = defaultdict(list)
+    for name, weight in weights:
+        by_shape[tuple(weight.shape)].append(name)
+    return {_storage(weight): name for name, weight in weights} | {
+        shape: ", ".join(names) for shape, names in by_shape.items()
+    }
+
+
+def weight_of(operator: Any, args: tuple[Any, ...], weights: Mapping[Key, str]) -> str | None:
     """The name of the weight that a matmul multiplies with; None for any other operation."""
-    if _name(operator) not in _LEFT_OPERAND:
+    left = _LEFT_OPERAND.get(_name(operator))
+    if left is None:
         return None
+    right = args[left + 1]
+    if _is_float8(right):  # a copy of the weight, transposed
+        return weights.get(tuple(right.shape[::-1]))
     tensors = (arg for arg in args if isinstance(arg, Tensor))
     return next((weights[key] for tensor in tensors if (key := _storage(tensor)) in weights), None)
 
@@ -64,7 +83,7 @@ class Cost:
 class MatmulRecorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Adds up, while it is entered, the cost of the matmuls with each of a layer's weights, and counts mixers."""
 
-    def __init__(self, weights: Mapping[int, str]) -> None:
+    def __init__(self, weights: Mapping[Key, str]) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.costs: dict[str, Cost] = {}
         self.mixers: list[str] = []
@@ -87,6 +106,12 @@ class MatmulRecorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
 def _name(operator: Any) -> str:
     schema = getattr(operator, "_schema", None)
     return str(schema.name if schema is not None else operator.name())
+
+
+def _is_float8(tensor: Tensor) -> bool:
+    """Also of torchao's wrapper, which says that it is of the type it stands for."""
+    dtype: torch.dtype = getattr(tensor, "_data", tensor).dtype
+    return dtype.is_floating_point and dtype.itemsize == 1
 
 
 def _storage(tensor: Tensor) -> int:

@@ -10,7 +10,7 @@ from torch import nn
 from torch.utils.checkpoint import CheckpointPolicy, create_selective_checkpoint_contexts
 
 from engine.model.recompute.layers import Contexts
-from engine.model.recompute.matmuls import Cost, is_mixing, weight_of, weights_by_storage
+from engine.model.recompute.matmuls import Cost, Key, is_mixing, weight_of, weights_by_key
 
 
 def choose(costs: Mapping[str, Cost]) -> tuple[str, ...]:
@@ -40,12 +40,12 @@ def keeping(layer: nn.Module, chosen: Collection[str]) -> Contexts:
     """
 
     def contexts() -> Any:
-        weights = {key: name for key, name in weights_by_storage(layer).items() if name in chosen}
+        weights = {key: name for key, name in weights_by_key(layer).items() if name in chosen}
         return create_selective_checkpoint_contexts(partial(_policy, weights))  # type: ignore[no-untyped-call]
 
     return contexts
 
 
-def _policy(weights: Mapping[int, str], _context: Any, operator: Any, *args: Any, **_: Any) -> CheckpointPolicy:
+def _policy(weights: Mapping[Key, str], _context: Any, operator: Any, *args: Any, **_: Any) -> CheckpointPolicy:
     keep = is_mixing(operator) or weight_of(operator, args, weights) is not None
     return CheckpointPolicy.MUST_SAVE if keep else CheckpointPolicy.PREFER_RECOMPUTE

@@ -18,7 +18,7 @@ from engine.errors import UserError
 from engine.model.freeze import freeze_non_attention
 from engine.model.packed.proof import isolate
 from engine.model.recompute import recompute_activations
-from engine.model.recompute.matmuls import Cost, MatmulRecorder, is_mixing, weights_by_storage
+from engine.model.recompute.matmuls import Cost, MatmulRecorder, is_mixing, weights_by_key
 from engine.model.recompute.select import choose
 from tests.model.recompute.conftest import MODELS
 
@@ -88,7 +88,7 @@ def test_mixers_run_once_with_selective_and_twice_with_full(build: Build, kind: 
 
 def matmul_flops(model: PreTrainedModel) -> int:
     """Of all matmuls with a layer's weight in a step, forward, again and backward."""
-    recorder = MatmulRecorder({key: name for layer in layers(model) for key, name in weights_by_storage(layer).items()})
+    recorder = MatmulRecorder({key: name for layer in layers(model) for key, name in weights_by_key(layer).items()})
     with recorder:
         loss_of(model).backward()
     return sum(cost.flops for cost in recorder.costs.values())
