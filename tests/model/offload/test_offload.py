@@ -1,0 +1,228 @@
+"""Inputs of layers that wait in main memory: the same gradients, and nothing of them left on the device."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+from torch.utils.checkpoint import checkpoint
+from transformers import PreTrainedModel
+
+from engine.errors import UserError
+from engine.model.offload import LayerInputs, offload_layer_inputs
+from engine.model.offload.copies import AtOnce
+from engine.model.recompute import recompute_activations
+from engine.model.recompute.layers import decoder_layers
+from tests.model.recompute.conftest import MODELS
+
+Build = Callable[..., PreTrainedModel]
+IDS = torch.arange(40).view(2, 20) % 64
+INPUT = 2 * 20 * 32 * 4
+"""Bytes of a layer's input."""
+
+
+class Counting(AtOnce):
+    """Plain copies, with a record of what was copied where and of what was waited for."""
+
+    def __init__(self) -> None:
+        self.copied: list[tuple[Tensor, Tensor]] = []
+        self.waited: list[int] = []
+
+    def start(self, source: Tensor, target: Tensor) -> Any:
+        target.copy_(source)
+        self.copied.append((source.detach().clone(), target.detach().clone()))
+        return len(self.copied) - 1
+
+    def wait(self, copy: Any) -> None:
+        self.waited.append(copy)
+
+
+def pair(build: Build, kind: str, how: str, **changes: Any) -> tuple[PreTrainedModel, PreTrainedModel, LayerInputs]:
+    """The same model twice, the second with its layers' inputs in main memory."""
+    plain, model = build(kind, **changes), build(kind, **changes)
+    model.load_state_dict(plain.state_dict())
+    recompute_activations(plain, how)  # type: ignore[arg-type]
+    recompute_activations(model, how)  # type: ignore[arg-type]
+    return plain, model, offload_layer_inputs(model, Counting())
+
+
+def gradients(model: PreTrainedModel) -> dict[str, Tensor]:
+    model.zero_grad()
+    torch.manual_seed(1)  # for dropout
+    model(input_ids=IDS, use_cache=False).logits.float().pow(2).mean().backward()
+    return {name: p.grad.clone() for name, p in model.named_parameters() if p.grad is not None}
+
+
+def assert_equal(found: dict[str, Tensor], expected: dict[str, Tensor]) -> None:
+    assert found.keys() == expected.keys()
+    for name in expected:
+        assert torch.equal(found[name], expected[name]), name
+
+
+@pytest.mark.parametrize("how", ["full", "selective"])
+@pytest.mark.parametrize("kind", MODELS)
+def test_gradients_are_bit_for_bit_those_without_it(build: Build, kind: str, how: str) -> None:
+    plain, model, inputs = pair(build, kind, how)
+    expected = gradients(plain)
+    for _ in range(2):  # the second time with buffers that were used before
+        assert_equal(gradients(model), expected)
+    assert inputs.parked == 1, "of two layers the last one's input stays"
+    assert inputs.buffers.nbytes == INPUT
+
+
+def test_each_input_leaves_and_comes_back_once_in_reverse(build: Build) -> None:
+    _, model, inputs = pair(build, "llama", "full", num_hidden_layers=6)
+    copies = inputs._copies
+    assert isinstance(copies, Counting)
+    gradients(model)
+    assert inputs.parked == 5 and inputs.buffers.nbytes == 5 * INPUT
+    away, back = copies.copied[:5], copies.copied[5:]
+    assert len(back) == 4, "the input of the last but one was on the device still"
+    for (source, _), (_, target) in zip(reversed(away[:4]), back, strict=True):
+        assert torch.equal(source.view(torch.uint8), target.view(torch.uint8))
+    assert set(copies.waited) == set(range(9)), "every copy was waited for before its tensor was let go"
+
+
+class AliveStorages(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """Counts the storages of float32 numbers that are made within, as long as they are alive."""
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self._sizes: dict[int, int] = {}
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = func(*args, **(kwargs or {}))
+        for leaf in tree_leaves(result):
+            if isinstance(leaf, Tensor) and leaf.dtype == torch.float32:
+                storage = leaf.untyped_storage()
+                if storage._cdata not in self._sizes:
+                    self._sizes[storage._cdata] = storage.nbytes()
+                    weakref.finalize(storage, self._sizes.pop, storage._cdata)
+        return result
+
+    def of_size(self, nbytes: int) -> int:
+        return sum(size == nbytes for size in self._sizes.values())
+
+
+class Roomy(AtOnce):
+    """Buffers whose size tells them from a layer's input."""
+
+    def buffer(self, nbytes: int) -> Tensor:
+        return super().buffer(nbytes + 4)
+
+
+@pytest.mark.parametrize("layers", [4, 8])
+def test_the_forward_pass_leaves_the_inputs_of_two_layers_on_the_device(build: Build, layers: int) -> None:
+    model = build("llama", num_hidden_layers=layers)
+    recompute_activations(model, "full")
+    on_device = {}
+    for offloads in (False, True):
+        if offloads:
+            offload_layer_inputs(model, Roomy())
+        with AliveStorages() as alive:
+            hidden = model.base_model(input_ids=IDS, use_cache=False).last_hidden_state
+        on_device[offloads] = alive.of_size(INPUT)
+        hidden.sum().backward()
+    assert on_device[False] - on_device[True] == layers - 2
+
+
+def test_a_forward_pass_that_is_dropped_leaves_nothing_behind(build: Build) -> None:
+    plain, model, inputs = pair(build, "llama", "full", num_hidden_layers=4)
+    for _ in range(3):
+        model(input_ids=IDS, use_cache=False)
+    assert len(inputs.buffers._free) == 3 and inputs.buffers.nbytes == 3 * INPUT
+    assert_equal(gradients(model), gradients(plain))
+    assert inputs.buffers.nbytes == 3 * INPUT
+
+
+def test_a_layer_that_fails_leaves_nothing_behind(build: Build) -> None:
+    plain, model, inputs = pair(build, "llama", "full", num_hidden_layers=4)
+    with torch.no_grad():
+        expected = model(input_ids=IDS).logits  # no backward pass, nothing is parked
+    assert inputs.parked == 0
+    layer = list(decoder_layers(model).values())[2]
+    hook = layer.mlp.register_forward_pre_hook(lambda *_: 1 / 0)  # type: ignore[operator,union-attr]
+    with pytest.raises(ZeroDivisionError):
+        model(input_ids=IDS, use_cache=False)
+    hook.remove()
+    assert torch.equal(model(input_ids=IDS, use_cache=False).logits, expected)
+    assert_equal(gradients(model), gradients(plain))
+
+
+def test_a_graph_may_go_backward_twice(build: Build) -> None:
+    plain, model, _ = pair(build, "llama", "full", num_hidden_layers=4)
+    found = []
+    for each in (plain, model):
+        loss = each(input_ids=IDS, use_cache=False).logits.float().pow(2).mean()
+        loss.backward(retain_graph=True)
+        loss.backward()
+        found.append({name: p.grad for name, p in each.named_parameters() if p.grad is not None})
+    assert_equal(found[1], found[0])
+
+
+def test_two_forward_passes_before_their_backward_passes_do_not_mix(build: Build) -> None:
+    plain, model, _ = pair(build, "llama", "full", num_hidden_layers=4)
+    found = []
+    for each in (plain, model):
+        losses = [each(input_ids=ids, use_cache=False).logits.float().pow(2).mean() for ids in (IDS, IDS.flip(0, 1))]
+        for loss in losses:
+            loss.backward()
+        found.append({name: p.grad for name, p in each.named_parameters() if p.grad is not None})
+    assert_equal(found[1], found[0])
+
+
+def test_buffers_grow_with_the_batches_and_the_small_ones_go(build: Build) -> None:
+    _, model, inputs = pair(build, "llama", "full", num_hidden_layers=4)
+    for ids in (IDS[:, :5], IDS, IDS[:, :5]):
+        model(input_ids=ids, use_cache=False).logits.sum().backward()
+        model.zero_grad()
+    assert inputs.buffers.nbytes == 3 * INPUT
+
+
+def test_small_inputs_stay_and_the_sentence_says_so(build: Build) -> None:
+    _, model, inputs = pair(build, "llama", "full", num_hidden_layers=4)
+    inputs._copies.least_bytes = INPUT + 1
+    gradients(model)
+    assert inputs.parked == 0 and "has no effect" in inputs.sentence()
+    inputs._copies.least_bytes = 0
+    gradients(model)
+    assert inputs.sentence().startswith("the inputs of 3 layers wait in main memory")
+
+
+def test_without_main_memory_one_sentence_says_what_to_do(build: Build) -> None:
+    class Full(AtOnce):
+        def buffer(self, nbytes: int) -> Tensor:
+            raise RuntimeError("CUDA error: out of memory")
+
+    model = build("llama")
+    recompute_activations(model, "full")
+    offload_layer_inputs(model, Full())
+    with pytest.raises(UserError, match=r"^memory.offload_activations: main memory has no .* set memory.offload_"):
+        model(input_ids=IDS, use_cache=False)
+
+
+def test_layers_that_are_compiled_park_their_inputs_too(build: Build) -> None:
+    """There autograd keeps what the compiled function keeps, all of it through the hooks."""
+
+    def recomputed(forward: Callable[..., Any]) -> Callable[..., Any]:
+        def run(hidden: Tensor, **told: Any) -> Any:
+            return checkpoint(forward, hidden, use_reentrant=False, **told)
+
+        return run
+
+    plain, model = build("llama", num_hidden_layers=3), build("llama", num_hidden_layers=3)
+    model.load_state_dict(plain.state_dict())
+    for layer in decoder_layers(model).values():
+        layer.forward = torch.compile(recomputed(layer.forward), backend="aot_eager", fullgraph=True)
+    inputs = offload_layer_inputs(model)
+    expected, found = gradients(plain), gradients(model)
+    assert inputs.parked == 2 and inputs.buffers.nbytes == 2 * INPUT
+    assert found.keys() == expected.keys()
+    for name in expected:
+        assert torch.allclose(found[name], expected[name], rtol=1e-4, atol=1e-6), name
