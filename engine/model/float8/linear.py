@@ -44,23 +44,26 @@ class TrainingLinear(Float8Linear):  # type: ignore[misc]
         if not self.training:
             return F.linear(input, self.weight, self.bias)
         rows = input.reshape(-1, input.shape[-1])  # [T, in]
-        if self.weight.requires_grad:
-            product = _trained(rows, self.weight, self.linear_mm_config, self.config)
-        else:
-            product = _FrozenProduct.apply(rows, self.weight.t(), self.linear_mm_config, self.config)
+        multiply: Any = self._multiply_trained if self.weight.requires_grad else self._multiply_frozen
+        product = multiply(rows)
         if self.bias is not None:
             product = product + self.bias
-        return product.view(*input.shape[:-1], product.shape[-1])
+        return product.view(*input.shape[:-1], product.shape[-1])  # type: ignore[no-any-return]
 
+    def _multiply_trained(self, rows: Tensor) -> Any:
+        """[T, in] -> [T, out], with zeros as further rows where T is no multiple of 16."""
+        tokens = rows.shape[0]
+        lacking = -tokens % _ROWS
+        if not lacking:
+            return self._multiply(matmul_with_hp_or_float8_args, rows)
+        return self._multiply(matmul_with_hp_or_float8_args, F.pad(rows, (0, 0, 0, lacking)))[:tokens]
 
-def _trained(rows: Tensor, weight: Tensor, products: Any, config: Any) -> Tensor:
-    """[T, in] -> [T, out], with zeros as further rows where T is no multiple of 16."""
-    tokens = rows.shape[0]
-    lacking = -tokens % _ROWS
-    if not lacking:
-        return matmul_with_hp_or_float8_args.apply(rows, weight.t(), products, config)  # type: ignore[no-any-return]
-    padded = F.pad(rows, (0, 0, 0, lacking))
-    return matmul_with_hp_or_float8_args.apply(padded, weight.t(), products, config)[:tokens]  # type: ignore[no-any-return]
+    def _multiply_frozen(self, rows: Tensor) -> Any:
+        """[T, in] -> [T, out], for any T."""
+        return self._multiply(_FrozenProduct, rows)
+
+    def _multiply(self, product: Any, rows: Tensor) -> Any:
+        return product.apply(rows, self.weight.t(), self.linear_mm_config, self.config)
 
 
 @torch._dynamo.allow_in_graph
@@ -77,7 +80,7 @@ class _FrozenProduct(torch.autograd.Function):
         return torch.mm(cast_rows, cast_weight)
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None, None]:  # type: ignore[override]
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None, None]:
         """gradient [T, out] -> that of the rows [T, in]."""
         (weight_t,) = ctx.saved_tensors
         config, products = ctx.config, ctx.products
