@@ -33,10 +33,10 @@ CHECKS = (
     Check("gpu", "torch computes on the GPU that is here", _later("gpu", "check_gpu")),
     Check("memory", "weights, gradients and optimizer state fit", _later("memory", "check_memory")),
     Check("disk", "room for the checkpoints", _later("disk", "check_disk")),
-    Check("kernels", "gated delta rule against a float64 loop", _later("kernels", "check_kernels")),
+    Check("kernels", "gated delta rule against a float64 loop", _later("kernels", "check_kernels"), compiles=True),
     Check("mask", "answers and their ends have loss", _later("mask", "check_mask")),
     Check("loss", "chunked loss equals full logits", _later("loss", "check_loss")),
-    Check("packing", "packed documents do not see each other", _later("packing", "check_packing")),
+    Check("packing", "packed documents do not see each other", _later("packing", "check_packing"), compiles=True),
     Check("rounding", "small updates of bfloat16 weights count", _later("rounding", "check_rounding")),
     Check("release", "gradient release gives the same bits", _later("release", "check_release")),
     Check("tied-head", "a tied head is updated once a step", _later("tied_head", "check_tied_head")),
@@ -75,7 +75,7 @@ def _examine(checks: list[Check], loaded: Loaded | None, wants_json: bool) -> in
     patient = Patient(dict(os.environ), loaded)
     results: list[Result] = []
     with _wiped(printer):
-        for result in run_checks(checks, patient, printer.announce):
+        for result in run_checks(checks, patient, lambda check: printer.announce(check, _is_on_gpu())):
             results.append(result)
             printer.wipe() if wants_json else printer.result(result)
     seconds = time.perf_counter() - begin
@@ -84,6 +84,12 @@ def _examine(checks: list[Check], loaded: Loaded | None, wants_json: bool) -> in
     else:
         printer.summary(results, seconds)
     return 0 if is_well(results) else FAILED
+
+
+def _is_on_gpu() -> bool:
+    """Whether kernels are compiled for a GPU; asked without importing torch, which the check `gpu` does first."""
+    torch = sys.modules.get("torch")
+    return torch is not None and bool(torch.cuda.is_available())
 
 
 @contextlib.contextmanager

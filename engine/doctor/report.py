@@ -14,6 +14,7 @@ from engine.doctor.result import Check, Result
 WIDTH = 80
 _STATUS, _NAME = 9, 17
 _MARGIN = " " * (_STATUS + _NAME)
+COMPILING = "compiling kernels, a minute or two the first time"
 
 
 class Printer:
@@ -26,12 +27,17 @@ class Printer:
     def heading(self, checks: int, config: str | None) -> None:
         self._line(f"pgs doctor: {checks} checks of this machine, {f'for {config}' if config else 'without a config'}")
 
-    def announce(self, check: Check) -> None:
+    def announce(self, check: Check, on_gpu: bool = False) -> None:
+        """Tell what is examined now: for a moment on a terminal; in a log only what takes long, and it stays."""
+        takes_long = on_gpu and check.compiles
+        doing = COMPILING if takes_long else check.subject
+        text = f"{'...':<{_STATUS}}{check.name:<{_NAME}}{doing}"[: WIDTH - 1]
         if self._out.isatty():
-            text = f"{'...':<{_STATUS}}{check.name:<{_NAME}}{check.subject}"[: WIDTH - 1]
             self._out.write(text)
-            self._out.flush()
             self._shown = len(text)
+        elif takes_long:
+            self._line(text)
+        self._out.flush()
 
     def result(self, result: Result) -> None:
         self.wipe()

@@ -41,11 +41,15 @@ class Patient:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that is proved. `subject` says in a few words what, for `--list` and while it runs."""
+    """One thing that is proved. `subject` says in a few words what, for `--list` and while it runs.
+
+    `compiles`: on a GPU it compiles kernels, which takes a minute or two the first time.
+    """
 
     name: str
     subject: str
     examine: Callable[[Patient], Outcome]
+    compiles: bool = False
 
 
 def ok(found: str) -> Outcome:

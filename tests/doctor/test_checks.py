@@ -92,6 +92,7 @@ def test_a_loss_that_loses_the_gradient_of_a_chunk_fails() -> None:
 
     assert loss.judge(chunked_cross_entropy).status == "ok"
     assert loss.judge(careless).status == "failed"
+    assert loss.judge(careless, dtype=torch.bfloat16).status == "failed", "its limit is wider, as on a GPU"
 
 
 def test_head_gradients_summed_up_in_bfloat16_fail() -> None:

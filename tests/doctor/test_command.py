@@ -71,6 +71,18 @@ def test_on_a_terminal_the_running_check_is_shown_and_wiped() -> None:
     assert out.getvalue().endswith("\r")
 
 
+def test_where_kernels_are_compiled_the_check_that_takes_long_is_told_in_a_log_too() -> None:
+    out = io.StringIO()
+    for check in command.CHECKS:
+        Printer(out).announce(check, on_gpu=False)
+    assert out.getvalue() == ""
+    for check in command.CHECKS:
+        Printer(out).announce(check, on_gpu=True)
+    lines = out.getvalue().splitlines()
+    assert [line.split()[1] for line in lines] == [check.name for check in command.CHECKS if check.compiles]
+    assert all("compiling kernels" in line for line in lines) and "kernels" in lines[0]
+
+
 def test_json_has_the_documented_shape() -> None:
     document = json.loads(as_json(results_of(failed("bad", "do this"), ok("well")), "a.yaml", 1.0))
     assert set(document) == {"config", "checks", "ok", "seconds"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
@@ -105,9 +105,10 @@ def _count_updates(model: PreTrainedModel, optimizer: TensorOptimizer) -> dict[s
     updates = dict.fromkeys(names.values(), 0)
     update = optimizer.update
 
-    def counted(parameter: Tensor, gradient: Tensor, keep: Tensor | None = None) -> None:
-        updates[names[id(parameter)]] += 1
-        update(parameter, gradient, keep)
+    def counted(parameter: Tensor, *arguments: Any, **named: Any) -> None:
+        if named.get("begin", 0) == 0:  # the first part of a tensor that moves part by part
+            updates[names[id(parameter)]] += 1
+        update(parameter, *arguments, **named)
 
     optimizer.update = counted  # type: ignore[method-assign]
     return updates
