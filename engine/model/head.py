@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,8 @@ from torch import Tensor
 
 from engine.data.feeding.batches import Packs
 from engine.errors import UserError
-from engine.loss import chunked_cross_entropy, token_losses
+from engine.labels import IGNORED_LABEL
+from engine.loss import HeadTokens, chunked_cross_entropy, cross_entropy_and_tokens, token_losses
 from engine.model.decoder import decoder_of
 from engine.model.packed.isolation import Isolation
 from engine.to_device import to_device
@@ -36,6 +36,8 @@ class LossHead:
     softcap: float | None
     scale: float
     isolation: Isolation | None = None
+    is_tiled: bool = False
+    """Whether training leaves out the gradient of the head's weight, which is then made tile by tile after the body's."""
 
     @property
     def device(self) -> torch.device:
@@ -48,7 +50,13 @@ class LossHead:
         if self.chunk_tokens is None:
             targets = to_device(_shifted(labels), self.device)
             return F.cross_entropy(self._full_logits(input_ids, packs), targets, reduction="sum")
-        return self._chunked(chunked_cross_entropy, input_ids, labels, packs)
+        return chunked_cross_entropy(*self._into_head(input_ids, labels, packs))
+
+    def summed_loss_and_tokens(
+        self, input_ids: Tensor, labels: Tensor, packs: Packs | None = None
+    ) -> tuple[Tensor, HeadTokens]:
+        """The same, without a gradient of the head's weight, and what that can be made from tile by tile."""
+        return cross_entropy_and_tokens(*self._into_head(input_ids, labels, packs))
 
     @torch.no_grad()
     def token_losses(self, input_ids: Tensor, labels: Tensor, packs: Packs | None = None) -> Tensor:
@@ -57,32 +65,23 @@ class LossHead:
             targets = to_device(_shifted(labels), self.device)
             losses = F.cross_entropy(self._full_logits(input_ids, packs), targets, reduction="none")
         else:
-            losses = self._chunked(token_losses, input_ids, labels, packs)
-        per_row = losses.view(labels.shape[0], labels.shape[1] - 1)
-        return F.pad(per_row, (1, 0))
+            losses = token_losses(*self._into_head(input_ids, labels, packs))
+        return F.pad(losses.view(labels.shape)[:, :-1], (1, 0))
 
-    def _chunked(
-        self, function: Callable[..., Tensor], input_ids: Tensor, labels: Tensor, packs: Packs | None
-    ) -> Tensor:
+    def _into_head(self, input_ids: Tensor, labels: Tensor, packs: Packs | None) -> tuple[Any, ...]:
+        """The arguments of the chunked loss."""
         assert self.chunk_tokens is not None
         head: Any = self.model.get_output_embeddings()
         decoder = decoder_of(self.model)
         ids = to_device(input_ids, self.device)
-        hidden = decoder(input_ids=ids, use_cache=False, **self._told(packs)).last_hidden_state  # [B, S, H]
-        return function(
-            hidden[:, :-1].flatten(0, 1),
-            head.weight,
-            _shifted(labels),
-            self.chunk_tokens,
-            bias=getattr(head, "bias", None),
-            softcap=self.softcap,
-            scale=self.scale,
-        )
+        hidden = decoder(input_ids=ids, use_cache=False, **self._told(packs)).last_hidden_state.flatten(0, 1)
+        bias = getattr(head, "bias", None)
+        return hidden, head.weight, _shifted(labels), self.chunk_tokens, bias, self.softcap, self.scale
 
     def _full_logits(self, input_ids: Tensor, packs: Packs | None) -> Tensor:
         ids = to_device(input_ids, self.device)
         logits: Tensor = self.model(input_ids=ids, use_cache=False, **self._told(packs)).logits  # [B, S, V]
-        return logits[:, :-1].flatten(0, 1).float()
+        return logits.flatten(0, 1).float()
 
     def _told(self, packs: Packs | None) -> dict[str, Any]:
         """What the model has to know of the documents in its lines."""
@@ -135,5 +134,5 @@ def _agrees_with_full_logits(head: LossHead) -> bool:
 
 
 def _shifted(labels: Tensor) -> Tensor:
-    """labels [B, S] -> [B * (S - 1)]: the target of each position is the next token."""
-    return labels[:, 1:].flatten()
+    """labels [B, S] -> [B * S]: the target of each position is the next token, and a line's last one has none."""
+    return F.pad(labels[:, 1:], (0, 1), value=IGNORED_LABEL).flatten()
