@@ -12,7 +12,7 @@ from torch import Tensor
 
 from engine.loss import chunked_cross_entropy, token_losses
 
-from .machine import DEVICE, HAS_GPU
+from .machine import DEVICE, HAS_GPU, on_gpu_alone
 
 pytestmark = pytest.mark.gpu
 LOSS_LIMIT = {torch.float32: 1e-6, torch.bfloat16: 1e-5 if HAS_GPU else 1e-3}
@@ -92,6 +92,34 @@ def test_loss_and_gradients_are_those_of_float64(name: str, dtype: torch.dtype) 
     for found, true in zip(gradients, wanted_gradients, strict=True):
         assert found.dtype == dtype
         assert error(found, true) <= GRADIENT_LIMIT[dtype]
+
+
+@on_gpu_alone
+@pytest.mark.parametrize("name", ["usual", "softcap-scale-bias", "large-logits", "vocabulary-below-a-block"])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
+def test_the_kernel_gives_what_torch_gives(name: str, dtype: torch.dtype) -> None:
+    """Of the same products: losses, log sums, the gradient, and its tiles of the vocabulary."""
+    from engine.loss import softmax_kernel, softmax_torch
+    from engine.loss.projection import Projection
+
+    case = CASES[name]
+    hidden, weight, bias, labels = (None if one is None else one.detach() for one in CASES[name].inputs(torch.float32))
+    assert hidden is not None and weight is not None and labels is not None
+    targets = labels.clamp(min=0).to(DEVICE)
+    head = Projection(weight, bias, case.softcap, case.scale)
+    products = hidden @ weight.T
+    found, wanted = (products.new_zeros(products.shape, dtype=dtype) for _ in range(2))
+    losses, log_sums = softmax_kernel.losses_and_gradient(products.clone(), targets, head, found)
+    true_losses, true_sums = softmax_torch.losses_and_gradient(products.clone(), targets, head, wanted)
+    torch.testing.assert_close(losses, true_losses, rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(log_sums, true_sums, rtol=1e-5, atol=1e-5)
+    limit = 1e-5 if dtype == torch.float32 else 4e-3
+    assert error(found, wanted.double()) <= limit
+    for begin in range(0, case.vocabulary, 2048):
+        part = slice(begin, min(begin + 2048, case.vocabulary))
+        tile = torch.empty_like(found[:, part]).contiguous()
+        softmax_kernel.tile_gradient(products[:, part].contiguous(), targets, log_sums, head, begin, tile)
+        torch.testing.assert_close(tile.float(), found[:, part].float(), rtol=1e-2, atol=2e-5)
 
 
 @pytest.mark.parametrize("name", ["usual", "softcap-scale-bias"])

@@ -38,12 +38,10 @@ def peak(done: Outcome) -> float:
 
 
 @pytest.mark.parametrize("how", ["full", "selective"])
-def test_the_run_is_the_same_and_the_inputs_are_gone_from_the_gpu(
-    train: Callable[..., Outcome], how: str, request: pytest.FixtureRequest
-) -> None:
+def test_the_run_is_the_same_and_the_inputs_are_gone_from_the_gpu(train: Callable[..., Outcome], how: str) -> None:
     settings: tuple[Any, ...] = (*SETTINGS, "--train.gradient_checkpointing", how)
     kept, offloaded = train(*settings), train(*settings, *OFFLOAD)
     assert offloaded.losses == kept.losses and len(kept.losses) == 3
     assert_same(Left.by(offloaded).weights, Left.by(kept).weights, "weights")
     if HAS_GPU:
-        assert peak(kept) - peak(offloaded) >= 0.7 * BOUNDARIES
+        assert peak(kept) - peak(offloaded) >= 0.6 * BOUNDARIES, "a few are on their way at any time"
