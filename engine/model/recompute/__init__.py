@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import noop_context_fn
 
 from engine.errors import UserError
+from engine.model.recompute.by_shape import choose_by_shape, keeping_shapes
 from engine.model.recompute.layers import RecomputedForward, decoder_layers
 from engine.model.recompute.matmuls import MatmulRecorder, weights_by_key
 from engine.model.recompute.probe import gradient_at_embedding
@@ -49,14 +50,15 @@ class Recomputation:
         return told
 
 
-def recompute_activations(model: PreTrainedModel, how: How) -> Recomputation:
+def recompute_activations(model: PreTrainedModel, how: How, *, compiles: bool = False) -> Recomputation:
     """Let each decoder layer be computed again in the backward pass, once the model is frozen and its operators stand.
 
     `full` keeps a layer's inputs alone. `selective` keeps the outputs of attention, of the gated delta rule, and of
     about half the work in matmuls (`select.choose`); the convolution is not kept, as its output is twice as large as
     the rule's and costs four multiplications a number. Gradients are those without checkpointing. Evaluation is as
     before. A few tokens are sent through the model in proof: raises UserError when a layer is left out or when the
-    gradient is another one.
+    gradient is another one. With `compiles`, for layers that are to be compiled, matmuls are chosen by the shapes of
+    their weights instead of by their names.
     """
     layers = decoder_layers(model)
     was_training = model.training
@@ -69,9 +71,11 @@ def recompute_activations(model: PreTrainedModel, how: How) -> Recomputation:
             forward.contexts = partial(lambda recorder: (nullcontext(), recorder), costs[name])
         gradient_at_embedding(model)
         _refuse_layers_left_out(model, costs)
-        chosen = {name: choose(recorder.costs) if how == "selective" else () for name, recorder in costs.items()}
+        chosen: dict[str, tuple[str, ...]] = dict.fromkeys(layers, ())
         for name, forward in forwards.items():
-            forward.contexts = noop_context_fn if how == "full" else keeping(layers[name], chosen[name])
+            forward.contexts = noop_context_fn
+            if how == "selective":
+                chosen[name] = _keep(layers[name], forward, costs[name], by_shape=compiles)
         _refuse_another_gradient(model, expected, gradient_at_embedding(model))
     finally:
         model.train(was_training)
@@ -82,6 +86,18 @@ def _wrap(layer: nn.Module) -> RecomputedForward:
     forward = RecomputedForward(layer)
     layer.forward = forward
     return forward
+
+
+def _keep(layer: nn.Module, forward: RecomputedForward, recorder: MatmulRecorder, *, by_shape: bool) -> tuple[str, ...]:
+    """Let the layer keep what is worth it; returns the names of the weights whose outputs that is."""
+    if by_shape:
+        shapes = choose_by_shape(layer, recorder.costs)
+        forward.keeps = frozenset(shapes.values())
+        forward.contexts = keeping_shapes(forward.keeps)
+        return tuple(sorted(shapes))
+    names = choose(recorder.costs)
+    forward.contexts = keeping(layer, names)
+    return names
 
 
 def _refuse_layers_left_out(model: PreTrainedModel, recorders: dict[str, MatmulRecorder]) -> None:

@@ -48,12 +48,17 @@ def weights_by_key(layer: nn.Module) -> dict[Key, str]:
     }
 
 
+def right_operand(operator: Any, args: tuple[Any, ...]) -> Tensor | None:
+    """What a matmul multiplies with, the weight's place; None for any other operation."""
+    left = _LEFT_OPERAND.get(_name(operator))
+    return None if left is None else args[left + 1]
+
+
 def weight_of(operator: Any, args: tuple[Any, ...], weights: Mapping[Key, str]) -> str | None:
     """The name of the weight that a matmul multiplies with; None for any other operation."""
-    left = _LEFT_OPERAND.get(_name(operator))
-    if left is None:
+    right = right_operand(operator, args)
+    if right is None:
         return None
-    right = args[left + 1]
     if _is_float8(right):  # a copy of the weight, transposed
         return weights.get(tuple(right.shape[::-1]))
     tensors = (arg for arg in args if isinstance(arg, Tensor))
@@ -78,6 +83,9 @@ class Cost:
     flops: int = 0
     bytes: int = 0
     calls: int = 0
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(self.flops + other.flops, self.bytes + other.bytes, self.calls + other.calls)
 
 
 class MatmulRecorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
