@@ -14,10 +14,14 @@ from engine.data.feeding.batches import Packs
 from engine.model.decoder import decoder_of
 from engine.model.delta_rule.mixer import takes_documents
 from engine.model.packed.layout import Regrouped, borders_of, stacked
+from engine.model.packed.masks import document_masks, library_masks, takes_document_mask
 from engine.to_device import to_device
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
+
+MaskMaker = Callable[["PreTrainedModel", torch.Tensor], Any]
+"""Makes what the model takes as its attention mask from position ids [B, S]."""
 
 RECURRENT_MIXERS = (
     "DeltaNet",
@@ -44,8 +48,8 @@ class Way:
     """Layers whose tokens are laid out anew, each document in a line of its own."""
     tells_borders: bool = False
     """Whether the model is told where documents begin, and tells its layers."""
-    brings_mask: bool = False
-    """Whether attention gets a mask made here; most models make it themselves from position ids that restart."""
+    masks: MaskMaker | None = None
+    """Makes the mask for attention here; most models can make it themselves from position ids that restart."""
 
 
 class Isolation:
@@ -89,8 +93,8 @@ class Isolation:
             told |= _borders(packs, weight.device)
         if uses_flash_attention(self._model):
             told |= _told_to_flash_attention(packs, weight.device)
-        if self.way.brings_mask:
-            told["attention_mask"] = _masks(self._model, told["position_ids"])
+        if self.way.masks is not None:
+            told["attention_mask"] = self.way.masks(self._model, told["position_ids"])
         return told
 
     def _begin(self, *_: Any) -> None:
@@ -109,13 +113,18 @@ def possible_ways(model: PreTrainedModel) -> Iterator[Way]:
     flash = uses_flash_attention(model)
     attention = "variable-length attention" if flash else "a block mask in attention"
     for in_mixers, laid_out, tells_borders in _in_mixers(mixers):
-        for brings_mask in (False,) if flash else (False, True):
-            yield Way(attention + in_mixers, laid_out, tells_borders=tells_borders, brings_mask=brings_mask)
+        for masks in (None,) if flash else _mask_makers(model):
+            yield Way(attention + in_mixers, laid_out, tells_borders=tells_borders, masks=masks)
 
 
 def uses_flash_attention(model: PreTrainedModel) -> bool:
     """Whether attention runs in a kernel that takes documents one after the other."""
     return str(getattr(model.config.get_text_config(), "_attn_implementation", "")).startswith("flash")
+
+
+def _mask_makers(model: PreTrainedModel) -> tuple[MaskMaker | None, ...]:
+    ours = (document_masks,) if takes_document_mask(model) else ()
+    return (*ours, None, library_masks)
 
 
 def _in_mixers(mixers: Sequence[nn.Module]) -> Iterator[tuple[str, tuple[nn.Module, ...], bool]]:
@@ -140,11 +149,3 @@ def _told_to_flash_attention(packs: Packs, device: torch.device) -> dict[str, An
     on_device = to_device(borders_of(packs), device)
     longest = packs.position_ids.shape[1]
     return {"cu_seq_lens_q": on_device, "cu_seq_lens_k": on_device, "max_length_q": longest, "max_length_k": longest}
-
-
-def _masks(model: PreTrainedModel, position_ids: torch.Tensor) -> Any:
-    """The mask of each kind of layer, for models that do not look at position ids themselves. position_ids: [B, S]."""
-    from transformers.masking_utils import create_masks_for_generate
-
-    shape_only = model.get_input_embeddings().weight.new_empty(1).expand(*position_ids.shape, 1)  # [B, S, 1]
-    return create_masks_for_generate(model.config, shape_only, None, None, position_ids)
