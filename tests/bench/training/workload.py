@@ -45,6 +45,8 @@ SHAPES = (QWEN3_5_4B, "tiny")
 DIFFERENT_STEPS = 4
 """Batches of different rows; a run goes over them again and again."""
 ROWS_SEED = 20_260
+FIRST_PLAIN_TOKEN = 10
+"""Below it are the tokenizer's special tokens."""
 
 
 def shape_of(name: str) -> dict[str, Any]:
@@ -63,12 +65,15 @@ def fitting(recipe: Recipe, shape: str) -> Recipe:
     return recipe.with_keys(short)
 
 
-def token_rows(recipe: Recipe) -> Iterator[list[int]]:
-    """Rows of `length` token ids, drawn evenly from the quickstart's tokenizer; every token but the first has loss."""
+def token_rows(rows: int, length: int) -> Iterator[list[int]]:
+    """`length` token ids each, drawn evenly from the quickstart's tokenizer; every token but the first has loss.
+
+    Enough for a few batches of `rows` rows.
+    """
     vocabulary = len(json.loads((QUICKSTART_MODEL / "tokenizer.json").read_text())["model"]["vocab"])
     draw = random.Random(ROWS_SEED)
-    for _ in range(recipe.rows * DIFFERENT_STEPS):
-        yield draw.choices(range(10, vocabulary), k=recipe.length)
+    for _ in range(rows * DIFFERENT_STEPS):
+        yield draw.choices(range(FIRST_PLAIN_TOKEN, vocabulary), k=length)
 
 
 def write_model(folder: Path, shape: str) -> Path:
@@ -83,7 +88,8 @@ def write_model(folder: Path, shape: str) -> Path:
 
 def write_rows(folder: Path, recipe: Recipe) -> Path:
     path = folder / "rows.jsonl"
-    path.write_text("".join(json.dumps({"input_ids": row}) + "\n" for row in token_rows(recipe)))
+    rows = token_rows(recipe.rows, recipe.length)
+    path.write_text("".join(json.dumps({"input_ids": row}) + "\n" for row in rows))
     return path
 
 

@@ -1,0 +1,61 @@
+"""Puts the results into docs/performance.md.
+
+    PYTHONPATH=. python -m tests.bench.training.page
+
+The page has blocks between `<!-- NAME of FILE -->` and `<!-- end -->`, FILE below docs/performance/; what stands in a
+block is made anew from its file. Where there is no file, the block says that nothing has been measured.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tests.bench.training.results import load_results
+from tests.bench.training.table import (
+    comparison_table,
+    dashboard_table,
+    machine_line,
+    recipe_table,
+    settings_table,
+    timeline_table,
+)
+from tests.bench.training.workload import PROJECT
+
+PAGE = PROJECT / "docs" / "performance.md"
+RESULTS = PROJECT / "docs" / "performance"
+BLOCK = re.compile(r"(<!-- (?P<name>[a-z]+) of (?P<file>[\w.]+) -->\n).*?(\n<!-- end -->)", re.DOTALL)
+MAKERS: dict[str, Callable[[dict[str, Any]], str]] = {
+    "table": recipe_table,
+    "settings": settings_table,
+    "comparison": comparison_table,
+    "timeline": timeline_table,
+    "machine": machine_line,
+}
+
+
+def filled(page: str, results: Path) -> str:
+    """The page with every block made from the files in `results`."""
+
+    def make(block: re.Match[str]) -> str:
+        return f"{block[1]}{made(block['name'], results / block['file'])}{block[4]}"
+
+    return BLOCK.sub(make, page)
+
+
+def made(name: str, path: Path) -> str:
+    """What stands in a block of that name."""
+    if name == "dashboard":
+        return dashboard_table(json.loads(path.read_text()) if path.exists() else None)
+    return MAKERS[name](load_results(path))
+
+
+def main() -> None:
+    PAGE.write_text(filled(PAGE.read_text(), RESULTS))
+
+
+if __name__ == "__main__":
+    main()
