@@ -2,7 +2,7 @@
 
 Everything above the cut (the head) is differentiated by `torch.autograd.grad`, which fires no hook of a parameter. The
 gradients of the head go into `.grad` before the body's own backward pass: a head tied to the embedding gets both parts
-of its gradient as one, and is complete once.
+of its gradient as one, and is complete once. The weight of a tiled head is left out of that (`tiled_head.py`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from engine.backward.tiled_head import UnmadeGradient, rows_looked_up_alone
 from engine.data.feeding.batches import Batch
+from engine.loss import HeadTokens
 from engine.model.decoder import decoder_of
 from engine.model.head import LossHead
 
@@ -30,6 +32,10 @@ class CutForward:
     """[B, S, H], the end of the body's graph."""
     leaf: Tensor
     """[B, S, H], the same values as the beginning of the head's graph."""
+    tokens: HeadTokens | None = None
+    """What the gradient of a tiled head's weight can be made from; the graph has none of it."""
+    input_ids: Tensor | None = None
+    """[B, S] on the host, beside `tokens`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +48,8 @@ class AtCut:
     """[B, S, H], the gradient of the step's mean loss there."""
     head_parameters: tuple[Tensor, ...]
     """Trained weights above the cut; their gradient of this micro-batch is in `.grad` already."""
+    unmade: UnmadeGradient | None = None
+    """The gradient of a tiled head's weight, which is in no `.grad`."""
 
     def backward(self) -> None:
         """Differentiate the body, where any of its weights is trained."""
@@ -51,11 +59,13 @@ class AtCut:
 
 def forward_to_cut(head: LossHead, batch: Batch) -> CutForward:
     """The summed loss of a micro-batch, with the graph cut at the decoder's last hidden state."""
+    given = (batch.input_ids, batch.labels, batch.packs)
     with _cutting(decoder_of(head.model)) as ends:
-        loss = head.summed_loss(batch.input_ids, batch.labels, batch.packs)
-    assert len(ends) == 1, f"the decoder ran {len(ends)} times in one forward pass"
-    hidden, leaf = ends[0]
-    return CutForward(loss, hidden, leaf)
+        if not head.is_tiled:
+            return CutForward(head.summed_loss(*given), *_only(ends))
+        with rows_looked_up_alone(head.model):
+            loss, tokens = head.summed_loss_and_tokens(*given)
+        return CutForward(loss, *_only(ends), tokens, batch.input_ids)
 
 
 def differentiate_head(forward: CutForward, loss_tokens: int) -> AtCut:
@@ -64,7 +74,14 @@ def differentiate_head(forward: CutForward, loss_tokens: int) -> AtCut:
     gradient, *of_head = torch.autograd.grad(forward.loss / loss_tokens, (forward.leaf, *parameters))
     for parameter, its_gradient in zip(parameters, of_head, strict=True):
         _add_to_gradient(parameter, its_gradient)
-    return AtCut(forward.hidden, gradient, parameters)
+    return AtCut(forward.hidden, gradient, parameters, _unmade(forward, loss_tokens))
+
+
+def _unmade(forward: CutForward, loss_tokens: int) -> UnmadeGradient | None:
+    if forward.tokens is None:
+        return None
+    assert forward.input_ids is not None
+    return UnmadeGradient(forward.tokens, torch.ones_like(forward.loss) / loss_tokens, forward.input_ids)
 
 
 @contextmanager
@@ -87,6 +104,11 @@ def _cutting(decoder: nn.Module) -> Iterator[list[tuple[Tensor, Tensor]]]:
         yield ends
     finally:
         hook.remove()
+
+
+def _only(ends: Sequence[tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:
+    assert len(ends) == 1, f"the decoder ran {len(ends)} times in one forward pass"
+    return ends[0]
 
 
 def _leaves_of(loss: Tensor) -> Sequence[Tensor]:

@@ -52,6 +52,14 @@ class GradientNorms:
         self._norms[index] = norm
         return norm
 
+    def measure_part(self, parameter: Tensor, gradient: Tensor) -> Tensor:
+        """Note that this is a part of the parameter's gradient; return the norm of the part alone, as above."""
+        index = self._index[id(parameter)]
+        self._measured.add(index)
+        norm = norm_of(gradient)
+        self._norms[index] = torch.hypot(self._norms[index], norm)
+        return norm
+
     def total(self) -> Tensor:
         """The norm over all gradients, a float64 scalar on the device."""
         total: Tensor = torch.linalg.vector_norm(self._norms)

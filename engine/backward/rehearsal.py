@@ -18,6 +18,7 @@ from torch import Tensor
 from engine.backward.cut import differentiate_head, forward_to_cut
 from engine.backward.norm import GradientNorms
 from engine.backward.release import GradientRelease
+from engine.backward.tiled_head import TiledHead
 from engine.data import EpochSampler
 from engine.data.feeding.batches import Batch
 from engine.data.feeding.packing import Pack
@@ -54,19 +55,29 @@ def _all_samples(shares: Sequence[Share]) -> Iterator[Pack]:
 
 
 def rehearse(
-    head: LossHead, batch: Batch, norms: GradientNorms, release: GradientRelease | None, *, accumulates: bool
+    head: LossHead,
+    batch: Batch,
+    norms: GradientNorms,
+    release: GradientRelease | None,
+    *,
+    accumulates: bool,
+    tiled_head: TiledHead | None = None,
 ) -> Rehearsed:
     """Go forward and backward with `batch` and drop the gradients. Waits for the device.
 
-    `release` are the hooks of a run that frees gradients at once; `accumulates` says that a step has several passes.
+    `release` are the hooks of a run that frees gradients at once, `tiled_head` moves the head of one that wants that;
+    `accumulates` says that a step has several passes.
     """
     trained = [(name, parameter) for name, parameter in head.model.named_parameters() if parameter.requires_grad]
     norms.forget()
     devices = [head.device] if head.device.type == "cuda" else []
     with torch.random.fork_rng(devices=devices), release.only_measuring() if release else nullcontext():
         for _ in range(PASSES_WITH_ACCUMULATION if accumulates else 1):
-            differentiate_head(forward_to_cut(head, batch), batch.loss_tokens).backward()
+            at_cut = differentiate_head(forward_to_cut(head, batch), batch.loss_tokens)
+            at_cut.backward()
         _measure_rest(trained, norms, release)
+        if tiled_head is not None and at_cut.unmade is not None:
+            tiled_head.step(at_cut.unmade, moves=False)
     head.model.zero_grad(set_to_none=True)
     by_name = norms.by_name()
     norms.forget()

@@ -37,7 +37,7 @@ class LossHead:
     scale: float
     isolation: Isolation | None = None
     is_tiled: bool = False
-    """Whether training leaves out the gradient of the head's weight, which is then made tile by tile after the body's."""
+    """Whether training leaves out the gradient of the head's weight, to make it tile by tile after the body's."""
 
     @property
     def device(self) -> torch.device:

@@ -259,12 +259,13 @@ class _ShapeRecorder(TorchDispatchMode):
         result = func(*args, **(kwargs or {}))
         if not func.is_view:
             outputs = result if isinstance(result, (tuple, list)) else (result,)
-            self.shapes |= {tuple(output.shape) for output in outputs if isinstance(output, Tensor)}
+            dense = (one for one in outputs if isinstance(one, Tensor) and one.layout == torch.strided)
+            self.shapes |= {tuple(one.shape) for one in dense}
         return result
 
 
 def shapes_made(work: Callable[[], object]) -> set[tuple[int, ...]]:
-    """Return the shapes of all tensors that `work` makes, views left out."""
+    """Return the shapes of all tensors that `work` makes, views and sparse ones left out."""
     with _ShapeRecorder() as recorder:
         work()
     return recorder.shapes
