@@ -34,6 +34,7 @@ CHECKS = (
     Check("memory", "weights, gradients and optimizer state fit", _later("memory", "check_memory")),
     Check("disk", "room for the checkpoints", _later("disk", "check_disk")),
     Check("kernels", "gated delta rule against a float64 loop", _later("kernels", "check_kernels"), compiles=True),
+    Check("float8", "products in float8, if the config asks", _later("float8", "check_float8")),
     Check("mask", "answers and their ends have loss", _later("mask", "check_mask")),
     Check("loss", "chunked loss equals full logits", _later("loss", "check_loss")),
     Check("packing", "packed documents do not see each other", _later("packing", "check_packing"), compiles=True),
