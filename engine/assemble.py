@@ -26,6 +26,7 @@ from engine.model.freeze import freeze_non_attention
 from engine.model.head import loss_head
 from engine.model.hub import is_local, local_folder
 from engine.model.load import check_vocabulary, load_model, pick_device, weights_dtype
+from engine.model.offload import offload_layer_inputs
 from engine.model.recompute import recompute_activations
 from engine.model.tokenizer import load_tokenizer, stand_in_note
 from engine.monitor import visible_card_names
@@ -105,6 +106,7 @@ def assemble(loaded: Loaded, session: Session, opened: Opened, command: str) -> 
         release=GradientRelease(optimizer, trained, norms) if releases else None,
         total_steps=total_steps,
         pad_id=_pad_id(tokenizer),
+        layer_inputs=offload_layer_inputs(model) if config.memory.offload_activations else None,
     )
     session.emit(_start_event(loaded, session, model, device, total_steps, command))
     _say_what_is_trained(session, model, device, data, total_steps)

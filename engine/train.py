@@ -19,6 +19,7 @@ from engine.commands import CommandDesk
 from engine.config import Config
 from engine.data import EpochSampler, PreparedData, Sample
 from engine.data.feeding.batches import Batch, collate, collate_packs
+from engine.data.feeding.prefetch import BatchFeed
 from engine.errors import UserError
 from engine.evaluate import evaluate
 from engine.events import End, Eval, Step
@@ -29,6 +30,7 @@ from engine.health import Judgement, TrainingHealth
 from engine.memory.live import MemoryMeter
 from engine.model.decoder import decoder_of
 from engine.model.head import LossHead
+from engine.model.offload import LayerInputs
 from engine.optim.clipping import clip_scale, measure_gradient_norm, scale_gradients
 from engine.optim.schedules import learning_rate
 from engine.optim.tensor_optimizer import TensorOptimizer
@@ -72,18 +74,31 @@ class Trainer:
     """The hooks that move weights inside the backward pass, where the config asks for them."""
     total_steps: int
     pad_id: int
+    layer_inputs: LayerInputs | None = None
+    """What waits in main memory between the passes, where the config asks for that."""
     progress: Progress = field(default_factory=Progress)
     is_warm: bool = False
     """True once this process has done a step: on a GPU the first one compiles and tunes kernels."""
     untold: StepReport | None = None
     """The last step, while some of its numbers are still on the device."""
     last_told: Step | None = None
+    feed: BatchFeed = field(init=False)
+
+    def __post_init__(self) -> None:
+        size, ahead = self.config.train.per_device_batch_size, self.config.data.num_workers
+        self.feed = BatchFeed(self.sampler, self.data.train, self.batch_of, size, ahead)
 
     def run(self) -> End:
         """Train until the last step or until somebody asks to stop. Raises UserError when training cannot go on."""
         stop = self.session.stop
         desk = CommandDesk(self)
-        with closing(self.clock), collected_between_steps(), stop.finishing_steps(), self.losing_no_step():
+        with (
+            closing(self.clock),
+            closing(self.feed),
+            collected_between_steps(),
+            stop.finishing_steps(),
+            self.losing_no_step(),
+        ):
             if self.progress.step < self.total_steps:
                 self.rehearse()
             if self.progress.step == 0:
@@ -232,23 +247,24 @@ class Trainer:
         accumulates = self.config.train.gradient_accumulation_steps > 1
         found = rehearse(self.head, batch, self.norms, self.release, accumulates=accumulates)
         tell_rehearsal(self.session, found, batch, self.meter.read().peak)
+        if self.layer_inputs is not None:
+            self.session.say(self.layer_inputs.sentence())
 
-    def next_batches(self) -> tuple[list[Batch], float]:
+    def next_batches(self) -> tuple[Sequence[Batch], float]:
         """The micro-batches of the next step, and how many epochs will be done after it."""
-        packs, epoch = self.sampler.next_batch()
-        size = self.config.train.per_device_batch_size
-        lines = [[self.data.train[index] for index in pack] for pack in packs]
-        batches = [self.batch_of(lines[begin : begin + size]) for begin in range(0, len(lines), size)]
+        prepared = self.feed.next()
         where = self.session.where
-        where.step, where.rows = self.progress.step + 1, rows_of(batches)
-        where.longest_row = max(sum(map(len, line)) for line in lines)
-        return batches, epoch
+        where.step, where.rows = self.progress.step + 1, rows_of(prepared.batches)
+        where.longest_row = prepared.longest
+        return prepared.batches, prepared.epoch
 
     def batch_of(self, lines: Sequence[Sequence[Sample]]) -> Batch:
-        """A batch of packs, or without packing of the one sample in each line."""
+        """A batch of packs, or without packing of the one sample in each line; for a GPU in page-locked memory."""
         if self.sampler.pack_length is not None:
-            return collate_packs(lines, self.pad_id)
-        return collate([sample for line in lines for sample in line], self.pad_id)
+            batch = collate_packs(lines, self.pad_id)
+        else:
+            batch = collate([sample for line in lines for sample in line], self.pad_id)
+        return batch.pinned() if self.device.type == "cuda" else batch
 
     def trained_parameters(self) -> Iterator[tuple[str, Tensor]]:
         """The model's weights that take gradients, with their names."""
@@ -296,7 +312,7 @@ class Trainer:
         """What a resumed run needs besides weights, optimizer and random generators, as JSON."""
         return {
             "progress": asdict(self.progress),
-            "sampler": self.sampler.state_dict(),
+            "sampler": self.feed.state_dict(),
             "health": self.health.state_dict(),
             "model": self.config.model.name_or_path,
         }
@@ -304,7 +320,7 @@ class Trainer:
     def load_state(self, state: dict[str, Any]) -> None:
         """Go on where `state()` was taken."""
         self.progress = Progress(**state["progress"])
-        self.sampler.load_state_dict(state["sampler"])
+        self.feed.load_state_dict(state["sampler"])
         self.health.load_state_dict(state["health"])
         if state["model"] != self.config.model.name_or_path:
             self.session.say(

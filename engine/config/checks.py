@@ -136,6 +136,14 @@ def _flash_attention_needs_bfloat16(config: Config) -> Problem | None:
     )
 
 
+def _offload_needs_recomputation(config: Config) -> Problem | None:
+    if not config.memory.offload_activations or config.train.gradient_checkpointing != "none":
+        return None
+    reason = "it is the inputs of recomputed layers that go to main memory, and gradient_checkpointing is none"
+    advice = "set train.gradient_checkpointing: full or selective, or memory.offload_activations: false"
+    return Problem("memory.offload_activations", reason, found="true", allowed="false", advice=advice)
+
+
 def _float8_stands_in_for_bfloat16(config: Config) -> Problem | None:
     if not config.memory.float8_training or config.model.torch_dtype != "float32":
         return None
@@ -241,6 +249,7 @@ RULES = (
     Rule(("train.min_learning_rate", "train.learning_rate"), _rates_in_order),
     Rule(("data.eval_split", "data.eval_dataset"), _one_source_of_eval_data),
     Rule(("model.attn_implementation", "model.torch_dtype"), _flash_attention_needs_bfloat16),
+    Rule(("memory.offload_activations", "train.gradient_checkpointing"), _offload_needs_recomputation),
     Rule(("memory.float8_training", "model.torch_dtype"), _float8_stands_in_for_bfloat16),
     Rule(("memory.float8_training", "model.compile"), _float8_pays_when_compiled),
     Rule(("train.max_grad_norm", "memory.gradient_release"), _release_knows_no_norm_to_clip_by),

@@ -17,9 +17,7 @@ LONGEST_FOUND = 60
 # Key -> the values that are available now.
 AVAILABLE_NOW: dict[str, tuple[object, ...]] = {
     "model.compile": (False,),
-    "data.num_workers": (0,),
     "memory.tiled_head": (False,),
-    "memory.offload_activations": (False,),
     "parallel.fsdp": (False,),
     "logging.trackers": ((),),
 }

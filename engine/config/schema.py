@@ -104,7 +104,9 @@ class Data(Section):
         " counts lines.",
     )
     num_workers: Annotated[int, Field(ge=0)] = Field(
-        default=0, description="Processes that prepare batches beside the training one; 0 is none."
+        default=0,
+        description="Steps whose batches a thread prepares ahead while the model trains; 0 prepares each step's when it"
+        " is due, which takes a few milliseconds.",
     )
     eval_dataset: Texts | None = Field(
         default=None,
@@ -263,7 +265,9 @@ class Memory(Section):
         " capability 8.9 and newer; weights stay bfloat16. Pays with model.compile alone.",
     )
     offload_activations: bool = Field(
-        default=False, description="Keep activations in main memory between forward and backward pass."
+        default=False,
+        description="Keep the inputs of the layers in main memory between forward and backward pass; needs"
+        " train.gradient_checkpointing: full or selective.",
     )
 
 

@@ -109,6 +109,9 @@ def _advice_that_changes_no_result(config: Config) -> list[Advice]:
     elif train.gradient_checkpointing == "selective":
         why = "computes every layer a second time; only the borders of the layers are kept"
         advice.append(Advice(key="train.gradient_checkpointing", value="full", why=why))
+    elif not memory.offload_activations:
+        why = "the inputs of the layers wait in main memory"
+        advice.append(Advice(key="memory.offload_activations", value=True, why=why))
     return advice
 
 

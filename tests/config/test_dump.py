@@ -64,6 +64,8 @@ def random_config(rng: random.Random) -> Config:
     train["output_dir"] = "runs/" + rng.choice(NASTY_TEXTS)
     train["min_learning_rate"] = 0.0
     train.pop("max_steps", None)
+    if train.get("gradient_checkpointing", "none") == "none":
+        sections["memory"].pop("offload_activations", None)
     if sections["memory"].get("gradient_release"):
         train["max_grad_norm"], train["gradient_accumulation_steps"] = None, 1
     if train.get("lr_scheduler") == "wsd":
