@@ -94,7 +94,7 @@ class _LookedUp:
 
         They are added up as those of a dense embedding are: in the same order in each run.
         """
-        ids, places = input_ids.flatten().unique(return_inverse=True)
+        ids, places = torch.unique(input_ids.flatten(), return_inverse=True)
         assert len(places) == len(values), "the embedding was used for something else besides the input"
         rows = torch.ops.aten.embedding_dense_backward(values, to_device(places, values.device), len(ids), -1, False)
         if padding_id is not None:
@@ -142,7 +142,7 @@ def rows_looked_up_alone(model: PreTrainedModel) -> Iterator[None]:
 
 def _tied_embedding(model: PreTrainedModel) -> nn.Embedding | None:
     embedding, head = model.get_input_embeddings(), model.get_output_embeddings()
-    if embedding.weight is not head.weight:  # type: ignore[union-attr]
+    if embedding.weight is not head.weight:
         return None
     assert isinstance(embedding, nn.Embedding), type(embedding)
     return embedding
