@@ -18,12 +18,14 @@ from engine.config import load_config
 from engine.data.examine import Examined
 from engine.data.feeding.batches import Batch
 from engine.doctor.checks import (
+    compiled,
     disk,
     gpu,
     kernels,
     loss,
     mask,
     memory,
+    optimizer_kernel,
     optimizer_state,
     packing,
     release,
@@ -37,6 +39,7 @@ from engine.doctor.checks.few_steps import CHUNK, TakeStep, Way
 from engine.doctor.checks.sizes import Sizes, sizes_of
 from engine.doctor.checks.tiny import tiny_model
 from engine.loss import chunked_cross_entropy
+from engine.model.compiled import compile_layers
 from engine.model.delta_rule.check import KernelReport
 from engine.model.head import loss_head
 from engine.model.packed.isolation import Isolation
@@ -127,6 +130,44 @@ def test_documents_that_attend_to_each_other_fail() -> None:
     assert packing.judge(tiny_model(), with_leaky_attention).status == "failed"
 
 
+# --- compiled layers
+
+
+def compiling(*, fixed_length: bool) -> compiled.Compile:
+    def compile_model(model: Any) -> None:
+        compile_layers(model, fixed_length=fixed_length, backend="eager")
+
+    return compile_model
+
+
+def test_layers_that_compile_to_something_else_fail() -> None:
+    def with_a_graph_that_is_wrong(model: Any) -> None:
+        def wrong_backend(graph: Any, inputs: Any) -> Any:
+            return lambda *given: [2 * one if torch.is_tensor(one) else one for one in graph.forward(*given)]
+
+        compile_layers(model, fixed_length=False, backend=wrong_backend)
+
+    outcome = compiled.judge(with_a_graph_that_is_wrong)
+    assert (outcome.status, outcome.fix) == ("failed", "model.compile: false")
+    assert "off (allowed" in outcome.found
+
+
+def test_layers_that_are_compiled_anew_for_each_length_fail() -> None:
+    outcome = compiled.judge(compiling(fixed_length=True))
+    assert outcome.status == "failed"
+    assert "lines of another length are compiled anew" in outcome.found
+
+
+def test_a_compiler_that_compiles_nothing_fails() -> None:
+    assert "has compiled nothing" in compiled.judge(lambda model: None).found
+
+
+def test_one_graph_for_each_kind_of_layer_is_well() -> None:
+    outcome = compiled.judge(compiling(fixed_length=False))
+    assert outcome.status == "ok"
+    assert outcome.found.startswith("2 graphs")
+
+
 # --- rounding
 
 
@@ -141,6 +182,24 @@ def test_rounding_to_nearest_fails() -> None:
 @pytest.mark.parametrize("share", [0.98, 1.02, float("nan")])
 def test_rounding_with_a_bias_fails(share: float) -> None:
     assert rounding.judge(lambda at_random: share).status == "failed"
+
+
+# --- the optimizer's kernel
+
+
+def test_a_kernel_that_moves_other_bits_than_torch_fails() -> None:
+    def with_other_random_bits(weights: Tensor, gradients: Any) -> dict[str, Tensor]:
+        moved = optimizer_kernel.by_optimizer(weights.clone(), gradients)
+        return moved | {"weights": moved["weights"].view(torch.int16).bitwise_xor(1).view(torch.bfloat16)}
+
+    def with_another_scale(weights: Tensor, gradients: Any) -> dict[str, Tensor]:
+        moved = optimizer_kernel.by_optimizer(weights, gradients)
+        return moved | {"absmax1": torch.nextafter(moved["absmax1"], torch.tensor(1.0))}
+
+    assert optimizer_kernel.judge(optimizer_kernel.by_optimizer).status == "ok"
+    assert optimizer_kernel.judge(with_other_random_bits).found.startswith("weights of a tensor [300, 257]")
+    outcome = optimizer_kernel.judge(with_another_scale)
+    assert (outcome.status, outcome.found.startswith("absmax1")) == ("failed", True)
 
 
 # --- gradient release
