@@ -15,11 +15,13 @@ from engine.backward.release import GradientRelease
 from engine.checkpoint import CheckpointStore, NoOriginal, Original, find_original
 from engine.checkpoint.trainer_state import load_progress, restore_optimizer_and_random_state
 from engine.config import Config, Loaded, check_schedule, check_updates
-from engine.data import PreparedData, Report, Severity, prepare
+from engine.data import EpochSampler, PreparedData, Report, Severity, prepare
 from engine.errors import UserError
 from engine.events import Alert, Audit, AuditFlag, ModelInfo, Resume, Start
 from engine.health import TrainingHealth
 from engine.memory.live import MemoryMeter
+from engine.model.compiled import compile_layers
+from engine.model.compiled.compiler import require_compiler
 from engine.model.delta_rule.install import use_delta_rule_operator
 from engine.model.float8 import require_float8, use_float8
 from engine.model.freeze import freeze_non_attention
@@ -27,6 +29,7 @@ from engine.model.head import loss_head
 from engine.model.hub import is_local, local_folder
 from engine.model.load import check_vocabulary, load_model, pick_device, weights_dtype
 from engine.model.offload import offload_layer_inputs
+from engine.model.packed.isolation import Isolation
 from engine.model.recompute import recompute_activations
 from engine.model.tokenizer import load_tokenizer, stand_in_note
 from engine.monitor import visible_card_names
@@ -44,6 +47,8 @@ from engine.train import Trainer
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+    from engine.model.compiled.watch import CompilerWatch
 
 AUDIT_COUNTS = (
     "rows_read",
@@ -66,6 +71,8 @@ def assemble(loaded: Loaded, session: Session, opened: Opened, command: str) -> 
     device = _device(session)
     if config.memory.float8_training:
         require_float8(device)
+    if config.model.compile:
+        require_compiler(device)
     folder = _model_folder(config, session)
     tokenizer = load_tokenizer(folder, config.model)
     if note := stand_in_note(folder, config.model):
@@ -85,6 +92,7 @@ def assemble(loaded: Loaded, session: Session, opened: Opened, command: str) -> 
     sampler, isolation = keep_packs_apart(model, sampler, config, data, session)
     if isolation is None and config.data.packing:  # without packs there are more steps
         total_steps = train.max_steps or sampler.steps_in(train.epochs)
+    compiler = _compile_layers(model, sampler, isolation, session) if config.model.compile else None
     optimizer = _optimizer(model, config)
     trained = [(name, parameter) for name, parameter in model.named_parameters() if parameter.requires_grad]
     norms = GradientNorms(trained)
@@ -106,6 +114,7 @@ def assemble(loaded: Loaded, session: Session, opened: Opened, command: str) -> 
         release=GradientRelease(optimizer, trained, norms) if releases else None,
         total_steps=total_steps,
         pad_id=_pad_id(tokenizer),
+        compiler=compiler,
         layer_inputs=offload_layer_inputs(model) if config.memory.offload_activations else None,
     )
     session.emit(_start_event(loaded, session, model, device, total_steps, command))
@@ -236,7 +245,19 @@ def _prepare_layers(model: PreTrainedModel, config: Config, session: Session) ->
         freeze_non_attention(model)
     how = config.train.gradient_checkpointing
     if how != "none":
-        session.say(recompute_activations(model, how).sentence())
+        session.say(recompute_activations(model, how, compiles=config.model.compile).sentence())
+
+
+def _compile_layers(
+    model: PreTrainedModel, sampler: EpochSampler, isolation: Isolation | None, session: Session
+) -> CompilerWatch:
+    """Compile the layers when all else is in them; returns what follows the compiler."""
+    from engine.model.compiled.watch import CompilerWatch  # imports the compiler
+
+    laid_out = isolation.way.mixers if isolation is not None else ()
+    has_one_length = sampler.pack_length is not None or len(set(sampler.lengths)) == 1
+    session.say(compile_layers(model, fixed_length=has_one_length, leave_out=laid_out).sentence())
+    return CompilerWatch(session.say)
 
 
 def _optimizer(model: PreTrainedModel, config: Config) -> TensorOptimizer:

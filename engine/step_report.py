@@ -62,6 +62,7 @@ def step_event(
     seconds: float,
     parts: StepTime,
     memory: StepMemory,
+    recompiles: int | None = None,
 ) -> Step:
     """The event of a step, as far as the host knows it."""
     tokens = sum(batch.real_tokens for batch in batches)
@@ -82,5 +83,6 @@ def step_event(
         tok_s=tokens / seconds,
         mem=memory,
         skipped=not update.is_taken,
+        recompiles=recompiles,
         rows=rows_of(batches),
     )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager, nullcontext, suppress
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
@@ -19,6 +19,7 @@ from engine.commands import CommandDesk
 from engine.config import Config
 from engine.data import EpochSampler, PreparedData, Sample
 from engine.data.feeding.batches import Batch, collate, collate_packs
+from engine.data.feeding.fill_up import filled_up
 from engine.data.feeding.prefetch import BatchFeed
 from engine.errors import UserError
 from engine.evaluate import evaluate
@@ -40,6 +41,9 @@ from engine.session.session import Session
 from engine.spike_record import Flagged, write_spike_record
 from engine.step_report import StepReport, Update, rows_of, step_event
 from engine.stepclock import StepClock
+
+if TYPE_CHECKING:
+    from engine.model.compiled.watch import CompilerWatch
 
 SKIPPED = "SKIPPED_IN_A_ROW"
 
@@ -76,6 +80,8 @@ class Trainer:
     pad_id: int
     layer_inputs: LayerInputs | None = None
     """What waits in main memory between the passes, where the config asks for that."""
+    compiler: CompilerWatch | None = None
+    """What the compiler does, where the config asks for compiled layers; then all batches have as many lines."""
     progress: Progress = field(default_factory=Progress)
     is_warm: bool = False
     """True once this process has done a step: on a GPU the first one compiles and tunes kernels."""
@@ -119,6 +125,8 @@ class Trainer:
         """One optimizer step: forward, the verdict at the last hidden state, backward, the update or none."""
         collect_if_due(self.progress.step)
         self.clock.start()
+        if self.compiler is not None:
+            self.compiler.step_begins()
         batches, epoch = self.next_batches()
         self.clock.lap("data")
         step = self.progress.step + 1
@@ -138,7 +146,8 @@ class Trainer:
         self.progress.step = step
         self.progress.tokens += sum(batch.real_tokens for batch in batches)
         seconds, parts = self.clock.finish()
-        event = step_event(step, epoch, batches, at_gate, update, rate, seconds, parts, self.meter.read())
+        recompiles = self.compiler.step_ends(step) if self.compiler is not None else None
+        event = step_event(step, epoch, batches, at_gate, update, rate, seconds, parts, self.meter.read(), recompiles)
         self.untold = StepReport(event, judgement, update.readings)
         if self.device.type == "cpu" or update.readings is None:
             self.tell_last_step()
@@ -237,7 +246,7 @@ class Trainer:
 
     def rehearse(self) -> None:
         """Try the longest batch before any weight moves; raises UserError when a trained weight gets no gradient."""
-        self.session.phase("rehearsing")
+        self.session.phase("rehearsing" if self.compiler is None else "compiling")
         size = self.config.train.per_device_batch_size
         lines = [[self.data.train[index] for index in pack] for pack in longest_packs(self.sampler, size)]
         batch = self.batch_of(lines)
@@ -245,7 +254,8 @@ class Trainer:
         where.rows, where.longest_row = batch.rows, max(sum(map(len, line)) for line in lines)
         self.optimizer.allocate_state()
         accumulates = self.config.train.gradient_accumulation_steps > 1
-        found = rehearse(self.head, batch, self.norms, self.release, accumulates=accumulates)
+        with self.compiler.warming_up() if self.compiler is not None else nullcontext():
+            found = rehearse(self.head, batch, self.norms, self.release, accumulates=accumulates)
         tell_rehearsal(self.session, found, batch, self.meter.read().peak)
         if self.layer_inputs is not None:
             self.session.say(self.layer_inputs.sentence())
@@ -261,9 +271,12 @@ class Trainer:
     def batch_of(self, lines: Sequence[Sequence[Sample]]) -> Batch:
         """A batch of packs, or without packing of the one sample in each line; for a GPU in page-locked memory."""
         if self.sampler.pack_length is not None:
-            batch = collate_packs(lines, self.pad_id)
+            length = self.sampler.pack_length if self.compiler is not None else None
+            batch = collate_packs(lines, self.pad_id, length)
         else:
             batch = collate([sample for line in lines for sample in line], self.pad_id)
+        if self.compiler is not None:
+            batch = filled_up(batch, self.config.train.per_device_batch_size, self.pad_id)
         return batch.pinned() if self.device.type == "cuda" else batch
 
     def trained_parameters(self) -> Iterator[tuple[str, Tensor]]:

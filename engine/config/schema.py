@@ -64,7 +64,11 @@ class Model(Section):
     attn_implementation: Literal["auto", "eager", "sdpa", "flash_attention_2"] = Field(
         default="auto", description="Which attention code runs; auto lets the model choose."
     )
-    compile: bool = Field(default=False, description="Compile the model with torch.compile.")
+    compile: bool = Field(
+        default=False,
+        description="Compile each kind of decoder layer with torch.compile: quicker steps, after a start of seconds to"
+        " minutes; needs Triton on a GPU and a C++ compiler on the CPU.",
+    )
     trust_remote_code: bool = Field(default=False, description="Run Python code that comes with the model's files.")
     init: Literal["pretrained", "random"] = Field(
         default="pretrained", description="Start from the stored weights, or from random ones of the same shape."

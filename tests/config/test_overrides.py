@@ -67,7 +67,7 @@ def test_the_last_of_two_equal_flags_counts_with_a_note(load: Load) -> None:
             "--data.dataset: not valid YAML: expected ',' or ']', but got '<stream end>'\n"
             "      advice: close the bracket, and put commas between the items",
         ),
-        (["--model.compile=true"], "--model.compile: true is not available yet\n      allowed: false"),
+        (["--parallel.fsdp=true"], "--parallel.fsdp: true is not available yet\n      allowed: false"),
         (
             ["--train.max_steps=-1"],
             "--train.max_steps: -1 is out of range\n      allowed: a whole number at least 1 or null",

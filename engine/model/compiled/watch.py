@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 
+from torch._dynamo.exc import TorchDynamoException
 from torch._dynamo.utils import calculate_time_spent, counters, get_compilation_metrics
+
+from engine.errors import UserError
+from engine.session.failures import is_out_of_memory
+
+_LOGGER, _SAID = "torch._higher_order_ops.wrap", "Detected that context_fn is passed to torch.utils.checkpoint"
+"""A line about selective recomputation within a graph, which warns of operations in place: layers have none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +35,60 @@ class Compiled:
         return Compiled(self.graphs - before.graphs, self.seconds - before.seconds)
 
 
+@dataclass(slots=True)
+class CompilerWatch:
+    """Tells what the compiler does, through `say`."""
+
+    say: Callable[[str], None]
+    _before: Compiled = field(default_factory=Compiled.so_far)
+    _has_noted: bool = False
+
+    @contextmanager
+    def warming_up(self) -> Iterator[None]:
+        """Within, the layers run for the first time. Raises UserError when they cannot be compiled."""
+        before = Compiled.so_far()
+        try:
+            with _without_the_warning():
+                yield
+        except TorchDynamoException as error:
+            if is_out_of_memory(error.__cause__ or error):
+                raise
+            reason = str(error).strip().partition("\n")[0].rstrip(".")
+            raise UserError(
+                f"model.compile: the layers cannot be compiled, each as one graph ({reason}); set model.compile: false."
+            ) from error
+        done = Compiled.so_far().since(before)
+        self.say(f"compiled {done.graphs} graphs in {done.seconds:.1f} s")
+
+    def step_begins(self) -> None:
+        """A step begins: what is compiled from here on is its own."""
+        self._before = Compiled.so_far()
+
+    def step_ends(self, step: int) -> int:
+        """How many graphs this step compiled; says why, the first time that it is not none."""
+        graphs = Compiled.so_far().since(self._before).graphs
+        if graphs and not self._has_noted:
+            self._has_noted = True
+            self.say(f"note: step {step} compiled again ({last_reason()})")
+        return graphs
+
+
 def last_reason() -> str:
     """Why the compiler last made another graph of code that it had compiled already, in its own words on one line."""
     reasons = [metrics.recompile_reason for metrics in get_compilation_metrics() if metrics.recompile_reason]
     return " ".join(str(reasons[-1]).split()) if reasons else "the compiler gives no reason"
+
+
+@contextmanager
+def _without_the_warning() -> Iterator[None]:
+    """Keep exactly that line from the console."""
+
+    def is_of_use(record: logging.LogRecord) -> bool:
+        return _SAID not in record.getMessage()
+
+    logger = logging.getLogger(_LOGGER)
+    logger.addFilter(is_of_use)
+    try:
+        yield
+    finally:
+        logger.removeFilter(is_of_use)
