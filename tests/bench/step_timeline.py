@@ -30,11 +30,14 @@ from engine.backward.cut import AtCut
 from engine.backward.norm import GradientNorms
 from engine.config import load_config
 from engine.model.decoder import decoder_of
+from engine.optim.state import state_tensors
 from engine.optim.tensor_optimizer import TensorOptimizer
 from engine.run import train_command
 from engine.train import Trainer
 from engine.units import GIB
+from tests.bench.training.allocations import Allocations
 from tests.bench.training.kernels import NORM, OPTIMIZER
+from tests.bench.training.peaks import PeakByPart
 from tests.bench.training.recipes import Recipe, recipe_named
 from tests.bench.training.timeline import BACKWARD, DECODER, STEP, read_trace, timeline
 from tests.bench.training.workload import QWEN3_5_4B, SHAPES, fitting, read_keys, write_workload
@@ -45,6 +48,8 @@ MARKED: tuple[tuple[type[Any], str, str], ...] = (
     (GradientNorms, "measure_part", NORM),
     (AtCut, "backward", BACKWARD),
 )
+MEMORY_STEPS = 2
+"""One whose peak is read part by part, one whose allocations are recorded where that is asked for."""
 EDGES = 2
 """Profiled steps beside the measured ones: the first begins with an empty queue, the last one's end is not seen."""
 
@@ -54,7 +59,7 @@ def main() -> None:
     recipe = fitting(recipe_named(options.recipe), options.shape).with_keys(read_keys(options.set))
     os.environ.update(recipe.environment)
     with tempfile.TemporaryDirectory() as folder:
-        steps = options.warm_up + options.timed + 1 + options.profiled + EDGES
+        steps = options.warm_up + options.timed + MEMORY_STEPS + options.profiled + EDGES
         config = write_workload(Path(folder), recipe, options.shape, steps + 1)
         if recipe.card is not None and torch.cuda.is_available():
             total = torch.cuda.get_device_properties(0).total_memory
@@ -73,6 +78,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--warm-up", type=int, default=4, help="steps before anything is measured")
     parser.add_argument("--timed", type=int, default=5, help="steps timed without the profiler")
     parser.add_argument("--profiled", type=int, default=2, help="steps in the time line")
+    parser.add_argument("--allocations", action="store_true", help="what is in memory at the peak, line by line")
     parser.add_argument("--out", type=Path, metavar="FILE", help="write the JSON there")
     parser.add_argument("--trace", type=Path, metavar="FILE", help="keep the profiler's own trace there")
     return parser.parse_args()
@@ -87,21 +93,25 @@ class StepWatch:
     done: int = 0
     seconds: list[float] = field(default_factory=list)
     memory: PeakByPart | None = None
+    allocations: dict[str, Any] | None = None
     profiler: Any = None
 
     def around(self, step: Callable[[Trainer], None], trainer: Trainer) -> None:
         """Take one step of the trainer, measured as its turn asks for."""
         options = self.options
         until_timed = options.warm_up + options.timed
+        until_profiled = until_timed + MEMORY_STEPS
         if self.done == options.warm_up:
             synchronize()
         begin = time.perf_counter()
         if self.done == until_timed:
-            with PeakByPart(trainer).reading() as self.memory:
+            with PeakByPart(decoder_of(trainer.head.model)).reading() as self.memory:
                 step(trainer)
                 synchronize()
+        elif self.done == until_timed + 1 and options.allocations and torch.cuda.is_available():
+            self.allocations = allocations_of(lambda: step(trainer), trainer)
         else:
-            if self.done == until_timed + 1:
+            if self.done == until_profiled:
                 self.start_profiler()
             with record_function(STEP):
                 step(trainer)
@@ -110,7 +120,7 @@ class StepWatch:
                 synchronize()
             self.seconds.append(time.perf_counter() - begin)
         self.done += 1
-        if self.done == until_timed + 1 + options.profiled + EDGES:
+        if self.done == until_profiled + options.profiled + EDGES:
             self.report(trainer)
 
     def start_profiler(self) -> None:
@@ -147,6 +157,7 @@ class StepWatch:
             "unprofiled_tok_s": told.tokens / mean if told else None,
             "timeline": timeline(read_trace(events)),
             "memory_gib": self.memory.figures() if self.memory else None,
+            "allocations_gib": self.allocations,
         }
 
 
@@ -202,49 +213,17 @@ def marking_decoder(decoder: torch.nn.Module) -> Iterator[None]:
             hook.remove()
 
 
-class PeakByPart:
-    """The peak of memory in each part of one step, GiB; what the host has asked for in a part counts there."""
-
-    def __init__(self, trainer: Trainer) -> None:
-        self._decoder = decoder_of(trainer.head.model)
-        self._peaks: dict[str, float] = {}
-        self._at_begin: dict[str, float] = {}
-
-    def figures(self) -> dict[str, dict[str, float]]:
-        return {part: {"at the beginning": self._at_begin[part], "peak": peak} for part, peak in self._peaks.items()}
-
-    @contextmanager
-    def reading(self) -> Iterator[PeakByPart]:
-        plain_backward = AtCut.backward
-
-        def backward(at_cut: AtCut) -> None:
-            self.part_ends("loss head")
-            plain_backward(at_cut)
-            self.part_ends("backward")
-
-        hooks = [
-            self._decoder.register_forward_pre_hook(lambda *_: self.part_ends("before the forward pass")),
-            self._decoder.register_forward_hook(lambda *_: self.part_ends("forward")),
-        ]
-        self.part_begins()
-        try:
-            with patch.object(AtCut, "backward", backward):
-                yield self
-        finally:
-            self.part_ends("after the backward pass")
-            for hook in hooks:
-                hook.remove()
-
-    def part_begins(self) -> None:
-        self._held = torch.cuda.memory_allocated() / GIB if torch.cuda.is_available() else 0.0
-        if torch.cuda.is_available():
-            torch.cuda.reset_peak_memory_stats()
-
-    def part_ends(self, part: str) -> None:
-        peak = torch.cuda.max_memory_allocated() / GIB if torch.cuda.is_available() else 0.0
-        self._at_begin.setdefault(part, self._held)
-        self._peaks[part] = max(peak, self._peaks.get(part, 0.0))
-        self.part_begins()
+def allocations_of(step: Callable[[], None], trainer: Trainer) -> dict[str, Any]:
+    """Take a step and say what was in memory at its highest moment, by the code that asked for it."""
+    model = trainer.head.model
+    known = {
+        "weights": sum(parameter.numel() * parameter.element_size() for parameter in model.parameters()),
+        "optimizer": sum(one.numel() * one.element_size() for one in state_tensors(trainer.optimizer.state)),
+    }
+    peaks = PeakByPart(decoder_of(model))
+    with Allocations(known).recording() as allocations, peaks.reading():
+        step()
+    return allocations.figures(peaks.ends)
 
 
 def synchronize() -> None:
@@ -281,6 +260,15 @@ def print_tables(found: dict[str, Any]) -> None:
     print("\npeak GiB (held at its beginning)")
     for part, sizes in (found["memory_gib"] or {}).items():
         print(f"{sizes['peak']:9.2f} ({sizes['at the beginning']:.2f})  {part}")
+    if found["allocations_gib"]:
+        print_allocations(found["allocations_gib"])
+
+
+def print_allocations(sizes: dict[str, Any]) -> None:
+    print("\nGiB at the highest moment of a step")
+    held = {name: size for name, size in sizes.items() if name != "by place"}
+    for name, size in {**held, **sizes["by place"]}.items():
+        print(f"{size:9.3f}  {name}")
 
 
 def print_categories(title: str, categories: dict[str, dict[str, float]]) -> None:
