@@ -28,6 +28,7 @@ from engine.model.freeze import freeze_non_attention
 from engine.model.head import loss_head
 from engine.model.hub import is_local, local_folder
 from engine.model.load import check_vocabulary, load_model, pick_device, weights_dtype
+from engine.model.mask_detection import tell_packs_by_position_ids
 from engine.model.offload import offload_layer_inputs
 from engine.model.packed.isolation import Isolation
 from engine.model.recompute import recompute_activations
@@ -237,6 +238,7 @@ def _check_with_all_known(config: Config, session: Session, device: torch.device
 
 def _prepare_layers(model: PreTrainedModel, config: Config, session: Session) -> None:
     """Put our operators into the layers, then float8, freeze, recompute: each builds on the one before."""
+    tell_packs_by_position_ids(model)
     for sentence in use_delta_rule_operator(model):
         session.say(sentence)
     if config.memory.float8_training:
