@@ -44,6 +44,15 @@ class Hyperball:
         self._rate = rate
         self._peak = peak
 
+    @property
+    def calibrates(self) -> bool:
+        """Whether each matrix finds its own rate at its first update."""
+        return self._rate == 0.0
+
+    def rate_of_step(self, learning_rate: float) -> float:
+        """Eta of a step with this learning rate; what the calibrated rate of each matrix is multiplied by."""
+        return learning_rate if self.calibrates else self._rate * learning_rate / self._peak
+
     def has(self, parameter: Tensor) -> bool:
         """Whether the parameter is one of the matrices, or a stack of them."""
         return id(parameter) in self._matrices
@@ -85,10 +94,9 @@ class Hyperball:
         matrices = slice(bucket.first, bucket.last)
         radius = state["radius"][matrices].double()
         length = _norms(direction, bucket, limit)
-        if self._rate == 0.0:
-            rate = self._calibrate(state["calibrated_rate"][matrices], length, radius, keep) * learning_rate
-        else:
-            rate = torch.full_like(length, self._rate * learning_rate / self._peak)
+        rate = torch.full_like(length, self.rate_of_step(learning_rate))
+        if self.calibrates:
+            rate = self._calibrate(state["calibrated_rate"][matrices], length, radius, keep) * rate
         stretch = torch.where((radius > 0) & (length > 0), rate * radius / length, 0.0).float()
         old = weights[bucket.begin : bucket.end]
         for part, start in zip(_parts(direction, bucket, limit), _parts(old, bucket, limit), strict=True):

@@ -45,9 +45,9 @@ class BitStream:
         assert begin % 2 == 0, begin
         pairs = (count + 1) // 2
         x = torch.arange(pairs, dtype=torch.int32, device=device)
-        x.add_(_as_int32(begin // 2 + self.key0))
-        _xor_shifted(x, 16).mul_(_as_int32(FIRST_MULTIPLIER)).add_(_as_int32(self.key1))
-        _xor_shifted(x, 15).mul_(_as_int32(SECOND_MULTIPLIER))
+        x.add_(as_int32(begin // 2 + self.key0))
+        _xor_shifted(x, 16).mul_(as_int32(FIRST_MULTIPLIER)).add_(as_int32(self.key1))
+        _xor_shifted(x, 15).mul_(as_int32(SECOND_MULTIPLIER))
         return _xor_shifted(x, 16).view(torch.int16)[:count]
 
 
@@ -56,7 +56,7 @@ def _xor_shifted(x: Tensor, bits: int) -> Tensor:
     return x.bitwise_xor_((x >> bits).bitwise_and_((1 << (32 - bits)) - 1))
 
 
-def _as_int32(number: int) -> int:
+def as_int32(number: int) -> int:
     """The signed 32-bit number with the low 32 bits of `number`."""
     low = number & 0xFFFFFFFF
     return low - (1 << 32) if low >= 1 << 31 else low

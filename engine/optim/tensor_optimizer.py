@@ -1,19 +1,20 @@
-"""The optimizer of every run: it moves one tensor at a time, in slices; no second copy of the weights exists."""
+"""The optimizer of every run: it moves one tensor at a time; no second copy of the weights exists."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from engine.optim.fused.fused_lion import FusedLion, triton_on
 from engine.optim.hyperball import Hyperball
-from engine.optim.movement import Movement, watched
+from engine.optim.movement import Movement
 from engine.optim.random_bits import BitStream
-from engine.optim.rounding import round_stochastically
-from engine.optim.rules.rule import Rule, Settings, slice_of_state
+from engine.optim.rules.blockwise import Blockwise
+from engine.optim.rules.rule import BLOCK, Rule, Settings
+from engine.optim.sliced import SlicedUpdate, Writer
 
 SLICE_ON_CPU = 2**18
 """Elements worked on at once: small enough for a core's cache, which halves the time."""
@@ -24,8 +25,9 @@ SLICE = 2**22
 class TensorOptimizer(torch.optim.Optimizer):
     """Moves one tensor at a time, so that a step may also happen inside the backward pass.
 
-    Weights of lower precision are updated in a temporary float32 copy of one slice, then rounded: at random if
-    `stochastic_rounding`, else to the nearest number. The random bits depend on seed, step, parameter and element only.
+    Weights of lower precision are updated in float32, then rounded: at random if `stochastic_rounding`, else to the
+    nearest number. The random bits depend on seed, step, parameter and element only. Lion on a GPU with Triton takes
+    one kernel a tensor (`engine.optim.fused`), all else float32 slices (`engine.optim.sliced`), with the same result.
     """
 
     def __init__(
@@ -55,30 +57,47 @@ class TensorOptimizer(torch.optim.Optimizer):
         for parameter in self._parameters():
             if not parameter.is_contiguous():
                 parameter.data = parameter.data.contiguous()
+        self._fused = self._fused_where_possible()
 
     def begin_step(self, step: int, learning_rate: float) -> None:
         """Start the run's step number `step`, from 1: its random bits, its learning rate, no movement yet."""
         self._settle_counts()
         self._step = step
-        self._movement = Movement(self._movement.sums.device)
+        self._movement.forget()
+        if self._fused is not None:
+            self._fused.begin_step()
         for group in self.param_groups:
             group["lr"] = learning_rate
 
     @torch.no_grad()
-    def update(self, parameter: Tensor, gradient: Tensor, keep: Tensor | None = None) -> None:
+    def update(self, parameter: Tensor, gradient: Tensor, keep: Tensor | None = None, begin: int = 0) -> None:
         """Take one parameter's whole step with `gradient` (of its shape). Never waits for the device.
 
-        Where `keep`, a bool scalar on the device, is False, weights and state stay bit for bit as they were.
+        Where `keep`, a bool scalar on the device, is False, weights and state stay bit for bit as they were. A step may
+        also come in parts, in order from element 0: `gradient` then holds the elements from `begin`, a multiple of
+        BLOCK, on, and `keep` is about these. A matrix on a sphere takes no parts.
         """
-        state = self._state_of(parameter)
-        if self.rule.counts_updates:
+        state, on_sphere = self._state_of(parameter), self._is_on_sphere(parameter)
+        assert begin % BLOCK == 0 and begin + gradient.numel() <= parameter.numel(), (begin, gradient.shape)
+        assert not on_sphere or gradient.numel() == parameter.numel(), "a matrix on a sphere moves as a whole"
+        if self.rule.counts_updates and begin == 0:
             state["step"] += 1
             if keep is not None:
                 self._unsettled.append((state, keep))
-        if self.hyperball is not None and self.hyperball.has(parameter):
-            self._update_on_sphere(self.hyperball, parameter, gradient, self._settings(parameter), keep)
+        settings, stream = self._settings(parameter), self._stream(parameter)
+        flat = gradient.reshape(-1)
+        if self._fused is not None and self._fused.has(parameter):
+            if self.hyperball is not None and on_sphere:
+                self._fused.update_on_sphere(self.hyperball, parameter, flat, state, settings, stream, keep)
+            else:
+                self._fused.update(parameter, flat, state, settings, stream, keep, begin=begin)
+            return
+        writer = Writer(parameter.numel(), stream, self._movement, keep)
+        update = SlicedUpdate(self.rule, parameter, state, settings, self._slice_of(parameter), keep, writer)
+        if self.hyperball is not None and on_sphere:
+            update.on_sphere(self.hyperball, parameter, flat)
         else:
-            self._update_freely(parameter, gradient, self._settings(parameter), keep)
+            update.freely(flat, begin)
 
     @torch.no_grad()
     def step(self, closure: Callable[[], float] | None = None) -> None:  # type: ignore[override]
@@ -96,7 +115,16 @@ class TensorOptimizer(torch.optim.Optimizer):
 
     def movement(self) -> Tensor:
         """Return sum(real * intended) and sum(intended^2) of the watched weights since begin_step: float64 [2]."""
-        return self._movement.sums
+        sums = self._movement.sums()
+        return sums if self._fused is None else sums + self._fused.movement()
+
+    def describe(self) -> str:
+        """How tensors are moved, for the console."""
+        sliced = f"{self.rule.library}, slice by slice"
+        if self._fused is None:
+            return f"optimizer: {sliced}"
+        others = sum(not self._fused.has(parameter) for parameter in self._parameters())
+        return f"optimizer: {self._fused.describe()}" + (f"; {others} tensors by {sliced}" if others else "")
 
     def state_dict(self) -> dict[str, Any]:
         self._settle_counts()
@@ -120,7 +148,7 @@ class TensorOptimizer(torch.optim.Optimizer):
             state.update(self.rule.new_state(parameter))
             if self.rule.counts_updates:
                 state["step"] = 0
-            if self.hyperball is not None and self.hyperball.has(parameter):
+            if self.hyperball is not None and self._is_on_sphere(parameter):
                 state.update(self.hyperball.new_state(parameter, self._slice_of(parameter)))
         return state
 
@@ -140,84 +168,20 @@ class TensorOptimizer(torch.optim.Optimizer):
     def _slice_of(self, parameter: Tensor) -> int:
         return self._slice_size or (SLICE_ON_CPU if parameter.device.type == "cpu" else SLICE)
 
-    def _update_freely(self, parameter: Tensor, gradient: Tensor, settings: Settings, keep: Tensor | None) -> None:
-        flat_gradient, writer = gradient.reshape(-1), self._writer(parameter, keep)
-        for begin, end in slices(0, parameter.numel(), self._slice_of(parameter)):
-            stored = parameter.view(-1)[begin:end]
-            before = writer.watch(stored, begin)
-            in_place = stored.dtype == torch.float32 and keep is None
-            moved = stored if in_place else stored.to(torch.float32, copy=True)
-            self._move_slice(moved, flat_gradient[begin:end], parameter, begin, settings, keep)
-            writer.write(stored, moved, begin, before)
-
-    def _move_slice(
-        self, moved: Tensor, gradient: Tensor, parameter: Tensor, begin: int, settings: Settings, keep: Tensor | None
-    ) -> None:
-        """Move a float32 slice [n] of the parameter from element `begin` on, and the state that belongs to it."""
-        state = self.state[parameter]
-        names = tuple(name for name in state if name in RULE_TENSORS)
-        part = slice_of_state(state, names, begin, begin + len(moved))
-        if keep is None:
-            self.rule.move(moved, gradient.to(torch.float32), part, settings)
-            return
-        before = {name: tensor.clone() for name, tensor in part.items()}
-        self.rule.move(moved, gradient.to(torch.float32), part, settings)
-        for name, tensor in part.items():
-            tensor.copy_(torch.where(keep, tensor, before[name]))
-
-    def _update_on_sphere(
-        self, hyperball: Hyperball, parameter: Tensor, gradient: Tensor, settings: Settings, keep: Tensor | None
-    ) -> None:
-        """Turn the parameter's matrices on their spheres, as many at a time as fit into a slice, at least one."""
-        weights, flat_gradient, limit = parameter.view(-1), gradient.reshape(-1), self._slice_of(parameter)
-        writer = self._writer(parameter, keep)
-        pure = replace(settings, learning_rate=1.0, weight_decay=0.0)  # moves zeros by the direction itself
-        for bucket in hyperball.buckets(parameter, limit):
-            direction = torch.zeros(bucket.end - bucket.begin, dtype=torch.float32, device=parameter.device)
-            for begin, end in slices(bucket.begin, bucket.end, limit):
-                part = direction[begin - bucket.begin : end - bucket.begin]
-                self._move_slice(part, flat_gradient[begin:end], parameter, begin, pure, keep)
-            hyperball.turn(direction, weights, bucket, self.state[parameter], settings.learning_rate, limit, keep)
-            for begin, end in slices(bucket.begin, bucket.end, limit):
-                stored, moved = weights[begin:end], direction[begin - bucket.begin : end - bucket.begin]
-                writer.write(stored, moved, begin, writer.watch(stored, begin))
-
-    def _writer(self, parameter: Tensor, keep: Tensor | None) -> _Writer:
-        stream = None
+    def _stream(self, parameter: Tensor) -> BitStream | None:
+        """The random bits of this parameter at this step, where it is rounded at random."""
         if self._stochastic and parameter.dtype == torch.bfloat16:
-            stream = BitStream.of(self._seed, self._step, self._places[id(parameter)])
-        return _Writer(parameter.numel(), stream, self._movement, keep)
+            return BitStream.of(self._seed, self._step, self._places[id(parameter)])
+        return None
 
+    def _is_on_sphere(self, parameter: Tensor) -> bool:
+        return self.hyperball is not None and self.hyperball.has(parameter)
 
-class _Writer:
-    """Puts float32 slices into the stored weights of one tensor: rounded, or refused, and their movement counted."""
-
-    def __init__(self, size: int, stream: BitStream | None, movement: Movement, keep: Tensor | None) -> None:
-        self._size = size
-        self._stream = stream
-        self._movement = movement
-        self._keep = keep
-
-    def watch(self, values: Tensor, begin: int) -> Tensor:
-        """A copy of the watched ones among `values`, the tensor's elements from `begin` on."""
-        return watched(values, begin, self._size).clone()
-
-    def write(self, stored: Tensor, moved: Tensor, begin: int, before: Tensor) -> None:
-        """Store `moved` (float32 [n], used up), whose watched weights were `before`, as the elements from `begin`."""
-        asked = self.watch(moved, begin)
-        if self._stream is not None:
-            moved = round_stochastically(moved, self._stream.draw(begin, len(moved), moved.device))
-        if self._keep is not None:
-            moved = torch.where(self._keep, moved.to(stored.dtype), stored)
-        if moved is not stored:
-            stored.copy_(moved)
-        self._movement.add(before, asked, watched(stored, begin, self._size), self._keep)
-
-
-RULE_TENSORS = frozenset({"exp_avg", "exp_avg_sq", "state1", "state2", "absmax1", "absmax2"})
-"""The names under which rules keep tensors in the state."""
-
-
-def slices(begin: int, end: int, size: int) -> Iterator[tuple[int, int]]:
-    """Yield the borders of consecutive slices of at most `size` elements that cover `begin` to `end`."""
-    return ((start, min(start + size, end)) for start in range(begin, end, size))
+    def _fused_where_possible(self) -> FusedLion | None:
+        """The kernels for those parameters that they can move, on the device of the first one."""
+        parameters = list(self._parameters())
+        device = parameters[0].device
+        if not isinstance(self.rule, Blockwise) or not triton_on(device):
+            return None
+        taken = [p for p in parameters if p.device == device and FusedLion.takes(self.rule, p, self.hyperball)]
+        return FusedLion(self.rule, taken) if taken else None

@@ -24,6 +24,8 @@ SMALLEST_IN_8BIT = 4096
 class Blockwise(Rule):
     """One rule of bitsandbytes: `lion` with one moment, `adam` (decay decoupled, hence AdamW) with two."""
 
+    library = "torch and bitsandbytes"
+
     def __init__(self, kind: Literal["lion", "adam"], *, in_8bit: bool, functional: ModuleType) -> None:
         self.kind = kind
         self.in_8bit = in_8bit
@@ -86,6 +88,10 @@ class Blockwise(Rule):
             state.get("absmax2"),
             weight_decay=settings.weight_decay,
         )
+
+    def signed_map(self, device: torch.device) -> Tensor:
+        """The numbers that a byte of the first moment stands for: float32 [256]."""
+        return self._maps_on(device)[0]
 
     def _maps_on(self, device: torch.device) -> tuple[Tensor, Tensor]:
         """The 256 numbers that a byte stands for: for the first moment (signed) and for the second."""

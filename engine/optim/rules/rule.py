@@ -28,6 +28,8 @@ class Settings:
 class Rule(ABC):
     """One optimizer's arithmetic."""
 
+    library: str = "torch"
+    """Whose arithmetic it is, for people."""
     eps: float = 1e-8
     counts_updates: bool = False
     """Whether an update depends on how many came before it, which is kept in the state as `step`."""

@@ -1,0 +1,1 @@
+"""Lion as one Triton kernel a tensor. Nothing here imports Triton before a kernel is needed."""
