@@ -67,3 +67,10 @@ def places_in_documents(borders: Sequence[int], device: torch.device) -> Tensor:
     starts = torch.tensor(borders[:-1])
     lengths = torch.tensor(borders).diff()
     return (torch.arange(borders[-1]) - torch.repeat_interleave(starts, lengths)).to(device)
+
+
+def places_by_borders(cu_seqlens: Tensor, length: int) -> Tensor:
+    """The same, int32 [T], from `cu_seqlens` on their device, which nobody waits for; documents may be empty."""
+    tokens = torch.arange(length, dtype=torch.int32, device=cu_seqlens.device)
+    document = torch.searchsorted(cu_seqlens, tokens, right=True) - 1  # [T]: the last one that begins there or before
+    return tokens - cu_seqlens[document]

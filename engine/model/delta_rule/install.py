@@ -54,7 +54,7 @@ def what_runs(device: torch.device, report: KernelReport) -> str:
         beside = f", tilelang {report.tilelang}" if report.tilelang else ""
         return (
             f"kernels of flash-linear-attention {report.flash_linear_attention} (Triton {report.triton}{beside}) "
-            "for the rule and its convolution"
+            "for the rule, and our own for its convolution"
         )
     reason = report.refused or "flash-linear-attention is not installed (pip install 'pgs-tui[gpu]')"
     return f"in torch, several times slower than the kernels: {reason}"

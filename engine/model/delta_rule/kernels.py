@@ -1,9 +1,10 @@
-"""flash-linear-attention's kernels behind the operators: whether they can be used here, and how they are called."""
+"""The kernels behind the operators, flash-linear-attention's and our own: whether they run here, how to call them."""
 
 from __future__ import annotations
 
 import importlib
 import importlib.metadata
+import importlib.util
 import inspect
 import re
 from collections.abc import Callable
@@ -20,6 +21,7 @@ from engine.model.delta_rule.documents import CHUNK
 _FORWARD = ("q", "k", "v", "g", "beta", "scale", "initial_state", "output_final_state", "cu_seqlens", "chunk_indices")
 _BACKWARD = ("q", "k", "v", "g", "beta", "A", "scale", "initial_state", "do", "dht", "cu_seqlens", "chunk_indices")
 _CONVOLUTION = ("x", "weight", "bias", "residual", "activation", "cu_seqlens", "cu_seqlens_cpu")
+_OWN_TYPES = (torch.float32, torch.bfloat16, torch.float16)
 _WRONG_ON_HOPPER = ((3, 4, 0), (3, 7, 1))
 """Triton from the first up to but without the second makes wrong gradients of beta and decay there (fla issue 640)."""
 
@@ -195,6 +197,24 @@ def kernels() -> Kernels:
 def kernels_run_on(device_index: int) -> bool:
     """Whether the operators call the kernels on this GPU."""
     return kernel_report(torch.device("cuda", device_index)).usable
+
+
+@cache
+def own_convolution() -> ModuleType:
+    """Our own kernels of the convolution; they need Triton."""
+    return importlib.import_module("engine.model.delta_rule.convolution_kernels")
+
+
+@cache
+def _triton_is_there() -> bool:
+    return importlib.util.find_spec("triton") is not None
+
+
+def own_kernel_convolves(inputs: Tensor, weight: Tensor) -> bool:
+    """Whether our own kernels compute this convolution: inputs [B, T, D], weight [D, W]."""
+    if inputs.device.type != "cuda" or not _triton_is_there():
+        return False
+    return inputs.dtype in _OWN_TYPES and weight.shape[1] in own_convolution().WIDTHS
 
 
 def _modules() -> tuple[ModuleType, ModuleType, ModuleType, ModuleType]:

@@ -56,12 +56,14 @@ class OperatorForward:
         attention_mask: Tensor | None = None,
         cu_seq_lens_q: Tensor | None = None,
         cu_seq_lens_cpu: Tensor | None = None,
+        document_places: Tensor | None = None,
         **kwargs: Any,
     ) -> Any:
         """hidden_states [B, T, hidden size] -> the same shape; attention_mask: [B, T], 0 for padding.
 
         `cu_seq_lens_q`, int32 [N + 1], says where documents begin in the B lines one after another, and the end; then
-        the batch counts as one line.
+        the batch counts as one line. `document_places`, int32 [B, T], may say the same: how many tokens of its document
+        stand before each.
         """
         if args or any(kwargs.get(name) is not None for name in _CACHES):
             return super().forward(hidden_states, *args, attention_mask=attention_mask, **kwargs)  # type: ignore[misc]
@@ -70,7 +72,7 @@ class OperatorForward:
         lines = hidden_states.shape[:2]
         if cu_seq_lens_q is not None:
             hidden_states = hidden_states.flatten(0, 1)[None]  # [1, B x T, hidden size]
-        return _mixed(self, hidden_states, cu_seq_lens_q, cu_seq_lens_cpu).view(*lines, -1)
+        return _mixed(self, hidden_states, cu_seq_lens_q, cu_seq_lens_cpu, document_places).view(*lines, -1)
 
 
 @cache
@@ -79,13 +81,15 @@ def _with_operators(layer_class: type[nn.Module]) -> type[nn.Module]:
     return type(layer_class.__name__, (OperatorForward, layer_class), {"__module__": layer_class.__module__})
 
 
-def _mixed(layer: Any, hidden: Tensor, cu_seqlens: Tensor | None, cu_seqlens_cpu: Tensor | None) -> Tensor:
+def _mixed(
+    layer: Any, hidden: Tensor, cu_seqlens: Tensor | None, cu_seqlens_cpu: Tensor | None, places: Tensor | None
+) -> Tensor:
     """hidden [B, T, hidden size] -> the same shape."""
     projections = projections_of(layer)
     assert projections is not None
     mixed, gate, strength, step = projections(layer, hidden)
     documents = (cu_seqlens, cu_seqlens_cpu)
-    mixed = causal_conv1d(mixed, layer.conv1d.weight.squeeze(1), *documents)
+    mixed = causal_conv1d(mixed, layer.conv1d.weight.squeeze(1), *documents, places)
     query, key, value = mixed.split([layer.key_dim, layer.key_dim, layer.value_dim], dim=-1)
     outputs, _, _ = gated_delta_rule(
         query.unflatten(-1, (-1, layer.head_k_dim)),

@@ -16,8 +16,8 @@ import torch
 from torch import Tensor
 
 from engine.model.delta_rule import convolution, rule
-from engine.model.delta_rule.documents import CHUNK
-from engine.model.delta_rule.kernels import Borders, kernels, kernels_run_on
+from engine.model.delta_rule.documents import CHUNK, places_by_borders
+from engine.model.delta_rule.kernels import Borders, kernels, kernels_run_on, own_convolution, own_kernel_convolves
 
 
 @torch.library.custom_op("pgs::gated_delta_rule", mutates_args=())
@@ -88,16 +88,32 @@ def _(gradient: Tensor, *inputs: Any, **_: Any) -> tuple[Tensor, ...]:
 
 @torch.library.custom_op("pgs::causal_conv1d", mutates_args=())
 def causal_conv1d(
-    inputs: Tensor, weight: Tensor, cu_seqlens: Tensor | None = None, cu_seqlens_cpu: Tensor | None = None
+    inputs: Tensor,
+    weight: Tensor,
+    cu_seqlens: Tensor | None = None,
+    cu_seqlens_cpu: Tensor | None = None,
+    places: Tensor | None = None,
 ) -> Tensor:
-    """The causal convolution with SiLU: inputs [B, T, D], weight [D, W] -> [B, T, D]."""
+    """The causal convolution with SiLU: inputs [B, T, D], weight [D, W] -> [B, T, D].
+
+    `places`, int32 [B x T] in any shape, may come along with `cu_seqlens`: how many tokens of its document stand before
+    each token; made here where it is needed and does not.
+    """
+    if own_kernel_convolves(inputs, weight):
+        return own_convolution().forward(inputs, weight, _places(inputs, cu_seqlens, places))
     if _has_kernels(inputs):
         return kernels().convolution(inputs, weight, Borders(cu_seqlens, cu_seqlens_cpu))
     return convolution.forward(inputs, weight, cu_seqlens if cu_seqlens_cpu is None else cu_seqlens_cpu)
 
 
 @causal_conv1d.register_fake
-def _(inputs: Tensor, weight: Tensor, cu_seqlens: Tensor | None = None, cu_seqlens_cpu: Tensor | None = None) -> Tensor:
+def _(
+    inputs: Tensor,
+    weight: Tensor,
+    cu_seqlens: Tensor | None = None,
+    cu_seqlens_cpu: Tensor | None = None,
+    places: Tensor | None = None,
+) -> Tensor:
     return torch.empty_like(inputs, memory_format=torch.contiguous_format)
 
 
@@ -108,8 +124,11 @@ def causal_conv1d_backward(
     weight: Tensor,
     cu_seqlens: Tensor | None = None,
     cu_seqlens_cpu: Tensor | None = None,
+    places: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
     """The gradients of inputs and weight."""
+    if own_kernel_convolves(inputs, weight):
+        return own_convolution().backward(gradient, inputs, weight, _places(inputs, cu_seqlens, places))
     if _has_kernels(inputs):
         borders = Borders(cu_seqlens, cu_seqlens_cpu)
         of_inputs, of_weight = kernels().convolution_gradients(gradient, inputs, weight, borders)
@@ -125,6 +144,7 @@ def _(
     weight: Tensor,
     cu_seqlens: Tensor | None = None,
     cu_seqlens_cpu: Tensor | None = None,
+    places: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
     like = torch.contiguous_format
     return torch.empty_like(inputs, memory_format=like), torch.empty_like(weight, memory_format=like)
@@ -148,11 +168,18 @@ def _keep_for_convolution(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> 
 
 def _convolution_gradients(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
     found = torch.ops.pgs.causal_conv1d_backward(gradient, *ctx.saved_tensors)
-    return (*found, None, None)
+    return (*found, None, None, None)
 
 
 gated_delta_rule.register_autograd(_rule_gradients, setup_context=_keep_for_rule)
 causal_conv1d.register_autograd(_convolution_gradients, setup_context=_keep_for_convolution)
+
+
+def _places(inputs: Tensor, cu_seqlens: Tensor | None, places: Tensor | None) -> Tensor | None:
+    """For each token how many of its document stand before it, int32; None where every line is a document."""
+    if cu_seqlens is None:
+        return None
+    return places_by_borders(cu_seqlens, inputs.shape[1]) if places is None else places.to(torch.int32).contiguous()
 
 
 def _has_kernels(tensor: Tensor) -> bool:

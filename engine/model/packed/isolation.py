@@ -91,6 +91,7 @@ class Isolation:
         told: dict[str, Any] = {"position_ids": to_device(packs.position_ids, weight.device)}
         if self.way.tells_borders:
             told |= _borders(packs, weight.device)
+            told["document_places"] = told["position_ids"].to(torch.int32)
         if uses_flash_attention(self._model):
             told |= _told_to_flash_attention(packs, weight.device)
         if self.way.masks is not None:

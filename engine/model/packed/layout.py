@@ -17,7 +17,15 @@ Forward = Callable[..., Any]
 
 _ALIKE = 64
 """Documents of as many stretches of this length run together; the delta rule in torch fills up to it anyway."""
-_VARLEN_KEYS = ("cu_seq_lens_q", "cu_seq_lens_k", "cu_seq_lens_cpu", "max_length_q", "max_length_k", "seq_idx")
+_VARLEN_KEYS = (
+    "cu_seq_lens_q",
+    "cu_seq_lens_k",
+    "cu_seq_lens_cpu",
+    "document_places",
+    "max_length_q",
+    "max_length_k",
+    "seq_idx",
+)
 """What tells kernels of documents in the old layout, and would mislead them in the new one."""
 
 
