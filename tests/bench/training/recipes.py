@@ -57,6 +57,7 @@ COMMON: dict[str, object] = {
     "model.torch_dtype": "bfloat16",
     "model.init": "random",
     "model.compile": True,
+    "data.packing": False,
     "train.optimizer": "lion8bit",
     "train.learning_rate": 3e-6,
     "train.lr_scheduler": "constant",

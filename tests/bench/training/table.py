@@ -152,7 +152,8 @@ def trl_title(row: dict[str, Any]) -> str:
 
 def besides(row: dict[str, Any]) -> list[str]:
     card = [f"at most {row['card_gib']} GiB of the card"] if row.get("card_gib") else []
-    return [*card, *(f"`{name}={value}`" for name, value in row["environment"].items())]
+    packs = ["packed"] if row["settings"].get("data.packing") else []
+    return [*card, *packs, *(f"`{name}={value}`" for name, value in row["environment"].items())]
 
 
 def with_aim(row: dict[str, Any], name: str, sign: str, style: str) -> str:
