@@ -12,6 +12,7 @@ import torch
 
 from engine.backward.norm import GradientNorms
 from engine.backward.release import GradientRelease
+from engine.backward.tiled_head import tiled_head_of
 from engine.checkpoint import CheckpointStore, NoOriginal, Original, find_original
 from engine.checkpoint.trainer_state import load_progress, restore_optimizer_and_random_state
 from engine.config import Config, Loaded, check_schedule, check_updates
@@ -98,21 +99,25 @@ def assemble(loaded: Loaded, session: Session, opened: Opened, command: str) -> 
     trained = [(name, parameter) for name, parameter in model.named_parameters() if parameter.requires_grad]
     norms = GradientNorms(trained)
     releases = config.memory.gradient_release
+    tiled_head = tiled_head_of(model, optimizer, norms) if config.memory.tiled_head else None
+    in_tiles = None if tiled_head is None else tiled_head.weight
+    made_whole = [(name, parameter) for name, parameter in trained if parameter is not in_tiles]
     store = CheckpointStore(session.run, train.keep_checkpoints)
     trainer = Trainer(
         config=config,
         session=session,
         device=device,
-        head=replace(head, isolation=isolation),
+        head=replace(head, isolation=isolation, is_tiled=tiled_head is not None),
         data=data,
         sampler=sampler,
         optimizer=optimizer,
         saver=Saver(session, store, model, tokenizer, optimizer, original),
         health=TrainingHealth(config, warmup_steps(train, total_steps)),
         clock=StepClock(device),
-        meter=MemoryMeter(model, optimizer, device, releases=releases),
+        meter=MemoryMeter(model, optimizer, device, releases=releases, in_tiles=in_tiles),
         norms=norms,
-        release=GradientRelease(optimizer, trained, norms) if releases else None,
+        release=GradientRelease(optimizer, made_whole, norms) if releases else None,
+        tiled_head=tiled_head,
         total_steps=total_steps,
         pad_id=_pad_id(tokenizer),
         compiler=compiler,

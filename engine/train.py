@@ -15,6 +15,7 @@ from engine.backward.gate import AtGate, go_to_gate
 from engine.backward.norm import GradientNorms
 from engine.backward.rehearsal import longest_packs, rehearse
 from engine.backward.release import GradientRelease
+from engine.backward.tiled_head import TiledHead
 from engine.commands import CommandDesk
 from engine.config import Config
 from engine.data import EpochSampler, PreparedData, Sample
@@ -78,6 +79,8 @@ class Trainer:
     """The hooks that move weights inside the backward pass, where the config asks for them."""
     total_steps: int
     pad_id: int
+    tiled_head: TiledHead | None = None
+    """What moves the head's weight, which is then none of `release`'s, where the config asks for that."""
     layer_inputs: LayerInputs | None = None
     """What waits in main memory between the passes, where the config asks for that."""
     compiler: CompilerWatch | None = None
@@ -161,6 +164,8 @@ class Trainer:
         release.step_all(p for p in at_gate.rest.head_parameters if id(p) not in in_body)
         at_gate.rest.backward()
         release.step_rest()
+        if self.tiled_head is not None and at_gate.rest.unmade is not None:
+            self.tiled_head.step(at_gate.rest.unmade)
         self.clock.lap("backward")
         return Update(clip_scale=1.0, readings=torch.cat([self.optimizer.movement(), self.norms.total().reshape(1)]))
 
@@ -255,7 +260,9 @@ class Trainer:
         self.optimizer.allocate_state()
         accumulates = self.config.train.gradient_accumulation_steps > 1
         with self.compiler.warming_up() if self.compiler is not None else nullcontext():
-            found = rehearse(self.head, batch, self.norms, self.release, accumulates=accumulates)
+            found = rehearse(
+                self.head, batch, self.norms, self.release, accumulates=accumulates, tiled_head=self.tiled_head
+            )
         tell_rehearsal(self.session, found, batch, self.meter.read().peak)
         if self.layer_inputs is not None:
             self.session.say(self.layer_inputs.sentence())

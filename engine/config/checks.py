@@ -189,6 +189,22 @@ def _release_takes_one_pass_a_step(config: Config) -> Problem | None:
     return Problem("train.gradient_accumulation_steps", reason, found=str(passes), allowed="1", advice=advice)
 
 
+def _tiles_move_at_once(config: Config) -> Problem | None:
+    if not config.memory.tiled_head or config.memory.gradient_release:
+        return None
+    reason = "each tile of the head moves as soon as its gradient is there, and gradient_release is false"
+    advice = "set memory.gradient_release: true, or memory.tiled_head: false"
+    return Problem("memory.tiled_head", reason, found="true", allowed="false", advice=advice)
+
+
+def _tiles_come_from_the_chunked_loss(config: Config) -> Problem | None:
+    if not config.memory.tiled_head or config.memory.chunked_loss:
+        return None
+    reason = "the gradient of a tile is made from what the chunked loss keeps, and chunked_loss is false"
+    advice = "set memory.chunked_loss: true, or memory.tiled_head: false"
+    return Problem("memory.tiled_head", reason, found="true", allowed="false", advice=advice)
+
+
 def _decay_off_the_sphere(config: Config) -> Note | None:
     train = config.train
     if not train.hyperball or train.weight_decay == 0:
@@ -254,6 +270,8 @@ RULES = (
     Rule(("memory.float8_training", "model.compile"), _float8_pays_when_compiled),
     Rule(("train.max_grad_norm", "memory.gradient_release"), _release_knows_no_norm_to_clip_by),
     Rule(("train.gradient_accumulation_steps", "memory.gradient_release"), _release_takes_one_pass_a_step),
+    Rule(("memory.tiled_head", "memory.gradient_release"), _tiles_move_at_once),
+    Rule(("memory.tiled_head", "memory.chunked_loss"), _tiles_come_from_the_chunked_loss),
     Rule(("train.weight_decay", "train.hyperball"), _decay_off_the_sphere),
     Rule(("train.wsd_decay_ratio", "train.warmup_ratio", "train.lr_scheduler"), _schedule_fits),
     Rule(("train.warmup_steps", "train.max_steps", "train.learning_rate"), _warmup_fits_into_max_steps),
@@ -274,6 +292,7 @@ def _settings_without_effect(config: Config) -> Iterator[Note]:
         ("train.hyperball_lr", not train.hyperball, "hyperball is false"),
         ("train.epochs", train.max_steps is not None, f"max_steps is {train.max_steps} and decides"),
         ("memory.loss_chunk_tokens", not memory.chunked_loss, "chunked_loss is false"),
+        ("memory.tiled_head", train.freeze_non_attention, "freeze_non_attention leaves the head as it is"),
         ("data.dataset_split", bool(data.sources), "each of data.sources has a split of its own"),
         ("data.eval_every", not data.has_eval_data, no_eval_data),
         ("data.eval_samples", not data.has_eval_data, no_eval_data),

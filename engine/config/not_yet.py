@@ -16,7 +16,6 @@ LONGEST_FOUND = 60
 
 # Key -> the values that are available now.
 AVAILABLE_NOW: dict[str, tuple[object, ...]] = {
-    "memory.tiled_head": (False,),
     "parallel.fsdp": (False,),
     "logging.trackers": ((),),
 }

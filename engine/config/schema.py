@@ -262,7 +262,11 @@ class Memory(Section):
         default=True, description="Compute the loss in chunks of tokens, so that the full logits never exist."
     )
     loss_chunk_tokens: PositiveInt = Field(default=512, description="Tokens in one chunk of the loss.")
-    tiled_head: bool = Field(default=False, description="Split the output head over the vocabulary as well.")
+    tiled_head: bool = Field(
+        default=False,
+        description="Make the gradient of the output head in tiles of the vocabulary, each of which moves its weights"
+        " at once; needs gradient_release and chunked_loss.",
+    )
     float8_training: bool = Field(
         default=False,
         description="Multiply the layers' large matrices in float8 while training, with torchao, on GPUs of compute"

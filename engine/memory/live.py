@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from engine.events import StepMemory
 from engine.optim.state import state_tensors
@@ -14,14 +14,23 @@ class MemoryMeter:
     """Reads the allocator after each step. Without a GPU only the sizes of weights, gradients and state are known."""
 
     def __init__(
-        self, model: nn.Module, optimizer: torch.optim.Optimizer, device: torch.device, *, releases: bool = False
+        self,
+        model: nn.Module,
+        optimizer: torch.optim.Optimizer,
+        device: torch.device,
+        *,
+        releases: bool = False,
+        in_tiles: Tensor | None = None,
     ) -> None:
-        """`releases` says that at most one gradient exists at a time: then the largest one counts."""
+        """`releases` says that at most one gradient exists at a time: then the largest one counts.
+
+        That of the weight `in_tiles` is never there as a whole, and does not count.
+        """
         parameters = list(model.parameters())
         self._device = device
         self._optimizer = optimizer
         self._weights = sum(p.numel() * p.element_size() for p in parameters) / GIB
-        gradients = [p.numel() * p.element_size() for p in parameters if p.requires_grad]
+        gradients = [p.numel() * p.element_size() for p in parameters if p.requires_grad and p is not in_tiles]
         self._gradients = (max(gradients, default=0) if releases else sum(gradients)) / GIB
         self._state = 0.0
 

@@ -103,6 +103,9 @@ def _advice_that_changes_no_result(config: Config) -> list[Advice]:
         limit = "" if train.max_grad_norm is None else "; with train.max_grad_norm: null"
         why = f"each gradient is freed at once{limit}"
         advice.append(Advice(key="memory.gradient_release", value=True, why=why))
+    if memory.chunked_loss and memory.gradient_release and not (memory.tiled_head or train.freeze_non_attention):
+        why = "the gradient of the head never exists as a whole"
+        advice.append(Advice(key="memory.tiled_head", value=True, why=why))
     if train.gradient_checkpointing == "none":
         why = "computes much of the forward pass a second time instead of keeping it"
         advice.append(Advice(key="train.gradient_checkpointing", value="selective", why=why))

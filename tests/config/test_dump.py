@@ -68,6 +68,8 @@ def random_config(rng: random.Random) -> Config:
         sections["memory"].pop("offload_activations", None)
     if sections["memory"].get("gradient_release"):
         train["max_grad_norm"], train["gradient_accumulation_steps"] = None, 1
+    if not sections["memory"].get("gradient_release") or not sections["memory"].get("chunked_loss", True):
+        sections["memory"].pop("tiled_head", None)
     if train.get("lr_scheduler") == "wsd":
         train.pop("warmup_ratio", None)
         train["wsd_decay_ratio"] = 0.5

@@ -40,6 +40,21 @@ def test_several_passes_a_step_are_refused_with_release(load: Load) -> None:
     assert "set gradient_accumulation_steps: 1 and raise per_device_batch_size" in text
 
 
+@pytest.mark.parametrize(
+    ("flags", "missing"),
+    [((), "gradient_release"), (("--memory.gradient_release=true", "--memory.chunked_loss=false"), "chunked_loss")],
+)
+def test_a_tiled_head_needs_release_and_the_chunked_loss(load: Load, flags: tuple[str, ...], missing: str) -> None:
+    text = refused(load, "", "--memory.tiled_head=true", *flags)
+    assert "memory.tiled_head" in text and f"{missing} is false" in text
+    assert f"set memory.{missing}: true" in text
+
+
+def test_a_tiled_head_that_is_frozen_has_no_effect(load: Load) -> None:
+    loaded = load("freeze_non_attention: true", "--memory.gradient_release=true", "--memory.tiled_head=true")
+    assert any("memory.tiled_head" in note and "no effect" in note for note in loaded.notes)
+
+
 @pytest.mark.parametrize("rate", ["-0.1", "1.5", "null", "yes"])
 def test_the_angle_on_the_sphere_is_a_number_from_0_to_1(load: Load, rate: str) -> None:
     assert "train.hyperball_lr" in refused(load, f"hyperball: true\nhyperball_lr: {rate}")

@@ -29,9 +29,11 @@ class LiveBytes(TorchDispatchMode):  # type: ignore[no-untyped-call]
         result = func(*args, **(kwargs or {}))
         for leaf in tree_leaves(result):
             if isinstance(leaf, Tensor):
-                self._note(leaf.untyped_storage())
+                for part in _parts(leaf):
+                    self._note(part.untyped_storage())
         self.peak = max(self.peak, self.now)
-        held = sum(parameter.grad.nbytes for parameter in self._parameters if parameter.grad is not None)
+        gradients = (parameter.grad for parameter in self._parameters if parameter.grad is not None)
+        held = sum(part.nbytes for gradient in gradients for part in _parts(gradient))
         self.gradient_peak = max(self.gradient_peak, held)
         return result
 
@@ -48,3 +50,8 @@ class LiveBytes(TorchDispatchMode):  # type: ignore[no-untyped-call]
     def _free(self, key: int, size: int) -> None:
         self._known.discard(key)
         self.now -= size
+
+
+def _parts(tensor: Tensor) -> tuple[Tensor, ...]:
+    """The tensors that hold a tensor's numbers: those of a sparse one are its indices and values."""
+    return (tensor._indices(), tensor._values()) if tensor.is_sparse else (tensor,)

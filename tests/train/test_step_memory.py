@@ -83,7 +83,11 @@ def take(measured: Measured) -> Measured:
 
 
 @pytest.mark.parametrize("family", ["llama-tied", "llama-untied", "hybrid"])
-def test_release_never_holds_all_gradients(train: Train, tmp_path: Path, measured: Measured, family: str) -> None:
+def test_release_never_holds_all_gradients(
+    train: Train, tmp_path: Path, measured: Measured, monkeypatch: pytest.MonkeyPatch, family: str
+) -> None:
+    """And with a tiled head not even that of the head."""
+    monkeypatch.setattr("engine.loss.passes.TILE_BYTES", 1)  # of 256 tokens, a twelfth of the vocabulary
     more = {"layer_types": ["linear_attention", "full_attention"] * 4} if family == "hybrid" else {}
     model = small_model(tmp_path / "models", family, **LARGER, **more)
     settings = (*SETTINGS, *BF16, "--train.gradient_checkpointing", "full", "--model.name_or_path", model)
@@ -95,6 +99,13 @@ def test_release_never_holds_all_gradients(train: Train, tmp_path: Path, measure
     one_and_the_head = released.largest_gradient + 2 * released.largest_matrix
     assert released.gradients <= one_and_the_head < 0.4 * without.gradients
     assert released.step < without.step - released.largest_gradient, "its peak is at the head, before any update"
+    Left.by(train(*settings, *RELEASE, "--memory.tiled_head", "true"))
+    tiled = take(measured)
+    if family == "llama-untied":  # the embedding's gradient is as large, and whole
+        assert tiled.gradients == released.largest_gradient
+    else:
+        assert tiled.gradients < 0.3 * released.largest_gradient
+        assert tiled.step < released.step - 0.7 * released.largest_gradient
 
 
 @pytest.mark.parametrize(
