@@ -26,7 +26,7 @@ def offload_layer_inputs(model: PreTrainedModel, copies: Copies | None = None) -
     Values are not changed: the backward pass gets the very bits that the forward pass had. The input of the last layer
     stays, since it is wanted at once. Evaluation is as before. Raises UserError for a model without a list of layers.
     """
-    layers = list(decoder_layers(model).values())
+    layers = list(decoder_layers(model, "memory.offload_activations").values())
     inputs = LayerInputs(copies or _copies_for(model.get_input_embeddings().weight.device), len(layers))
     for number, layer in enumerate(layers):
         layer.forward = OffloadingForward(layer, inputs, number)

@@ -13,7 +13,7 @@ from torch.autograd.graph import saved_tensors_hooks
 
 from engine.model.offload.buffers import Buffers
 from engine.model.offload.copies import Copies
-from engine.units import GIB
+from engine.units import GIB, MIB
 
 _ON_THEIR_WAY = 2
 """Inputs that may still be on the device while they are copied away: the one of the layer before, and its own."""
@@ -100,8 +100,9 @@ class LayerInputs:
                 "memory.offload_activations has no effect: no layer's input of the longest batch is as large as "
                 f"{self._copies.least_bytes:,} bytes"
             )
-        gib = self.buffers.nbytes / GIB
-        return f"the inputs of {self.parked} layers wait in main memory, {gib:.2f} GiB of it"
+        size = self.buffers.nbytes
+        told = f"{size / GIB:.2f} GiB" if size >= GIB / 10 else f"{size / MIB:.2f} MiB"
+        return f"the inputs of {self.parked} layers wait in main memory, {told} of it"
 
     def entering(self, number: int, hidden: Tensor) -> saved_tensors_hooks:
         """Within, autograd parks `hidden`, the input of the layer of this number, counted from 0."""

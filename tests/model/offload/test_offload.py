@@ -9,12 +9,10 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves
-from torch.utils.checkpoint import checkpoint
 from transformers import PreTrainedModel
 
 from engine.errors import UserError
+from engine.model.compiled import compile_layers
 from engine.model.offload import LayerInputs, offload_layer_inputs
 from engine.model.offload.copies import AtOnce
 from engine.model.recompute import recompute_activations
@@ -89,47 +87,34 @@ def test_each_input_leaves_and_comes_back_once_in_reverse(build: Build) -> None:
     assert set(copies.waited) == set(range(9)), "every copy was waited for before its tensor was let go"
 
 
-class AliveStorages(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """Counts the storages of float32 numbers that are made within, as long as they are alive."""
-
-    def __init__(self) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
-        self._sizes: dict[int, int] = {}
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        result = func(*args, **(kwargs or {}))
-        for leaf in tree_leaves(result):
-            if isinstance(leaf, Tensor) and leaf.dtype == torch.float32:
-                storage = leaf.untyped_storage()
-                if storage._cdata not in self._sizes:
-                    self._sizes[storage._cdata] = storage.nbytes()
-                    weakref.finalize(storage, self._sizes.pop, storage._cdata)
-        return result
-
-    def of_size(self, nbytes: int) -> int:
-        return sum(size == nbytes for size in self._sizes.values())
-
-
-class Roomy(AtOnce):
-    """Buffers whose size tells them from a layer's input."""
-
-    def buffer(self, nbytes: int) -> Tensor:
-        return super().buffer(nbytes + 4)
-
-
-@pytest.mark.parametrize("layers", [4, 8])
-def test_the_forward_pass_leaves_the_inputs_of_two_layers_on_the_device(build: Build, layers: int) -> None:
-    model = build("llama", num_hidden_layers=layers)
-    recompute_activations(model, "full")
-    on_device = {}
+@pytest.mark.parametrize("compiles", [False, True], ids=["eager", "compiled"])
+@pytest.mark.parametrize("how", ["full", "selective"])
+def test_the_forward_pass_leaves_the_inputs_of_two_layers_on_the_device(build: Build, how: Any, compiles: bool) -> None:
+    """And the backward pass gives the gradients that it gives with all of them there."""
+    found = []
     for offloads in (False, True):
+        model = build("llama", num_hidden_layers=5)
+        recompute_activations(model, how, compiles=compiles)
+        if compiles:
+            compile_layers(model, fixed_length=True, backend="aot_eager")
         if offloads:
-            offload_layer_inputs(model, Roomy())
-        with AliveStorages() as alive:
-            hidden = model.base_model(input_ids=IDS, use_cache=False).last_hidden_state
-        on_device[offloads] = alive.of_size(INPUT)
-        hidden.sum().backward()
-    assert on_device[False] - on_device[True] == layers - 2
+            offload_layer_inputs(model)
+        inputs = noted_inputs(model)
+        hidden = model.base_model(input_ids=IDS, use_cache=False).last_hidden_state
+        alive = sum(storage() is not None for storage in inputs)
+        hidden.square().sum().backward()
+        found.append((alive, {name: p.grad for name, p in model.named_parameters() if p.grad is not None}))
+    (alive_before, expected), (alive, offloaded) = found
+    assert (alive_before, alive) == (5, 2)
+    assert_equal(offloaded, expected)
+
+
+def noted_inputs(model: PreTrainedModel) -> list[weakref.ref[torch.UntypedStorage]]:
+    """The memory of the inputs of all layers in the next forward pass."""
+    noted: list[weakref.ref[torch.UntypedStorage]] = []
+    for layer in decoder_layers(model).values():
+        layer.register_forward_pre_hook(lambda _, args: noted.append(weakref.ref(args[0].untyped_storage())))
+    return noted
 
 
 def test_a_forward_pass_that_is_dropped_leaves_nothing_behind(build: Build) -> None:
@@ -205,24 +190,3 @@ def test_without_main_memory_one_sentence_says_what_to_do(build: Build) -> None:
     offload_layer_inputs(model, Full())
     with pytest.raises(UserError, match=r"^memory.offload_activations: main memory has no .* set memory.offload_"):
         model(input_ids=IDS, use_cache=False)
-
-
-def test_layers_that_are_compiled_park_their_inputs_too(build: Build) -> None:
-    """There autograd keeps what the compiled function keeps, all of it through the hooks."""
-
-    def recomputed(forward: Callable[..., Any]) -> Callable[..., Any]:
-        def run(hidden: Tensor, **told: Any) -> Any:
-            return checkpoint(forward, hidden, use_reentrant=False, **told)
-
-        return run
-
-    plain, model = build("llama", num_hidden_layers=3), build("llama", num_hidden_layers=3)
-    model.load_state_dict(plain.state_dict())
-    for layer in decoder_layers(model).values():
-        layer.forward = torch.compile(recomputed(layer.forward), backend="aot_eager", fullgraph=True)
-    inputs = offload_layer_inputs(model)
-    expected, found = gradients(plain), gradients(model)
-    assert inputs.parked == 2 and inputs.buffers.nbytes == 2 * INPUT
-    assert found.keys() == expected.keys()
-    for name in expected:
-        assert torch.allclose(found[name], expected[name], rtol=1e-4, atol=1e-6), name
