@@ -8,6 +8,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor, nn
+from torch.fx.experimental.symbolic_shapes import statically_known_true
 
 from engine.model.quiet import quiet_import
 
@@ -51,10 +52,13 @@ class TrainingLinear(Float8Linear):  # type: ignore[misc]
         return product.view(*input.shape[:-1], product.shape[-1])  # type: ignore[no-any-return]
 
     def _multiply_trained(self, rows: Tensor) -> Any:
-        """[T, in] -> [T, out], with zeros as further rows where T is no multiple of 16."""
+        """[T, in] -> [T, out], with zeros as further rows where T is no multiple of 16.
+
+        A graph for any T adds them always, as many as it takes, instead of being two.
+        """
         tokens = rows.shape[0]
         lacking = -tokens % _ROWS
-        if not lacking:
+        if statically_known_true(lacking == 0):
             return self._multiply(matmul_with_hp_or_float8_args, rows)
         return self._multiply(matmul_with_hp_or_float8_args, F.pad(rows, (0, 0, 0, lacking)))[:tokens]
 
