@@ -65,6 +65,7 @@ class TiledHead:
             if moves:
                 keep = is_finite if looked_up is None else is_finite & looked_up.is_finite
                 self.optimizer.update(self.weight, tile, keep=keep, begin=begin * self.weight.shape[1])
+            del tile  # before the next one is made
 
     def _take_looked_up(self, input_ids: Tensor) -> _LookedUp | None:
         """The embedding's part, which leaves the weight without a gradient; None where there is none."""

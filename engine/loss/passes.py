@@ -18,7 +18,7 @@ from engine.loss.projection import Projection, add_product, product, summed_prod
 from engine.loss.softmax import softmax_for
 
 TILE_BYTES = 2**28
-"""What the logits of a tile, their gradient and that of the tile's weights may take together."""
+"""What the logits of a tile, their gradient and that of the tile's weights may take at once."""
 TILE_STEP = 256
 """Tiles begin at multiples of it, and so at a block of an optimizer's 8-bit state, however wide the weight."""
 
@@ -124,10 +124,12 @@ class HeadTokens:
 def tiles_of(vocabulary: int, width: int, tokens: int, element_size: int) -> list[tuple[int, int]]:
     """The borders of tiles of equal size (the last one smaller) within `TILE_BYTES`, at least `TILE_STEP` tokens each.
 
-    For each token of the vocabulary a tile holds `tokens` logits and `width` weights' gradients, both in float32, and
-    beside them in the weight's precision where that is lower.
+    For each token of the vocabulary a tile first holds `tokens` logits in accumulation precision and, where the weight's
+    is lower, their gradient in that one; then, beside this gradient, those of `width` weights in both precisions.
     """
-    bytes_of_one = (tokens + width) * (4 + element_size if element_size < 4 else element_size)
+    wide, low = max(element_size, 4), element_size if element_size < 4 else 0
+    rounded = low or wide  # the gradient of the logits takes the place of wide logits
+    bytes_of_one = max(tokens * (wide + low), tokens * rounded + width * (wide + low))
     most = max(TILE_BYTES // bytes_of_one // TILE_STEP * TILE_STEP, TILE_STEP)
     count = -(-vocabulary // most)
     rows = -(-vocabulary // (count * TILE_STEP)) * TILE_STEP
