@@ -124,8 +124,8 @@ class HeadTokens:
 def tiles_of(vocabulary: int, width: int, tokens: int, element_size: int) -> list[tuple[int, int]]:
     """The borders of tiles of equal size (the last one smaller) within `TILE_BYTES`, at least `TILE_STEP` tokens each.
 
-    For each token of the vocabulary a tile first holds `tokens` logits in accumulation precision and, where the weight's
-    is lower, their gradient in that one; then, beside this gradient, those of `width` weights in both precisions.
+    For each token of the vocabulary a tile first holds `tokens` logits in accumulation precision and, where the
+    weight's is lower, their gradient in that one; then, beside this gradient, `width` weights' own in both precisions.
     """
     wide, low = max(element_size, 4), element_size if element_size < 4 else 0
     rounded = low or wide  # the gradient of the logits takes the place of wide logits
