@@ -11,7 +11,7 @@ from torch import nn
 from torch.utils.checkpoint import checkpoint, noop_context_fn
 
 from engine.model.compiled.forward import LayerFunction
-from engine.model.recompute.layers import Contexts, RecomputedForward
+from engine.model.recompute.layers import RecomputedForward
 
 
 class Kinds:
@@ -34,7 +34,7 @@ class Kinds:
         assert recomputed is None or isinstance(recomputed, RecomputedForward), "a forward pass of unknown origin"
         key = (_structure(layer), recomputed and recomputed.keeps)
         if key not in self._functions:
-            function = _plain if recomputed is None else _recomputing(recomputed.contexts)
+            function = _plain if recomputed is None else _recomputing(recomputed)
             own = _with_own_code(function, f"layer_of_kind_{len(self) + 1}")
             self._functions[key] = torch.compile(own, fullgraph=True, backend=self._backend)
         return self._functions[key]
@@ -44,15 +44,17 @@ def _plain(layer: Any, *args: Any, **kwargs: Any) -> Any:
     return type(layer).forward(layer, *args, **kwargs)
 
 
-def _recomputing(contexts: Contexts) -> Callable[..., Any]:
+def _recomputing(recomputed: RecomputedForward) -> Callable[..., Any]:
     """With the recomputation inside, so that the compiler plans it together with the backward pass."""
-    more: dict[str, Any] = {} if contexts is noop_context_fn else {"context_fn": contexts}
+    how: dict[str, Any] = {"use_reentrant": False, "preserve_rng_state": recomputed.preserves_random_state}
+    if recomputed.contexts is not noop_context_fn:
+        how["context_fn"] = recomputed.contexts
 
     def run(layer: Any, *args: Any, **kwargs: Any) -> Any:
         def body(*args: Any, **kwargs: Any) -> Any:
             return type(layer).forward(layer, *args, **kwargs)
 
-        return checkpoint(body, *args, use_reentrant=False, **more, **kwargs)
+        return checkpoint(body, *args, **how, **kwargs)
 
     return run
 

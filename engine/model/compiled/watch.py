@@ -58,7 +58,8 @@ class CompilerWatch:
                 f"model.compile: the layers cannot be compiled, each as one graph ({reason}); set model.compile: false."
             ) from error
         done = Compiled.so_far().since(before)
-        self.say(f"compiled {done.graphs} graphs in {done.seconds:.1f} s")
+        graphs = "1 graph" if done.graphs == 1 else f"{done.graphs} graphs"
+        self.say(f"compiled {graphs} in {done.seconds:.1f} s")
 
     def step_begins(self) -> None:
         """A step begins: what is compiled from here on is its own."""
