@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
+
+from engine.optim.fused.available import triton_on
+
+if TYPE_CHECKING:
+    from engine.backward.norm_kernels import NormKernels
 
 CPU_ROW = 4096
 """Values that the CPU adds up in sequence: over 28 million of them float32 would be off by 0.2 %."""
@@ -35,8 +41,12 @@ class GradientNorms:
         assert named_parameters, "nothing is trained"
         self.names = tuple(name for name, _ in named_parameters)
         self._index = {id(parameter): index for index, (_, parameter) in enumerate(named_parameters)}
-        self._norms = torch.zeros(len(self.names), dtype=torch.float64, device=named_parameters[0][1].device)
+        device = named_parameters[0][1].device
+        self._norms = torch.zeros(len(self.names), dtype=torch.float64, device=device)
+        self._last = torch.zeros_like(self._norms)
+        self._is_finite = torch.zeros(len(self.names), dtype=torch.bool, device=device)
         self._measured: set[int] = set()
+        self._kernels = self._new_kernels() if triton_on(device) else None
 
     def forget(self) -> None:
         """A new step begins: no tensor has a gradient."""
@@ -47,18 +57,16 @@ class GradientNorms:
         """Note the norm of this parameter's gradient, and return it, a float64 scalar on the device."""
         index = self._index[id(parameter)]
         assert index not in self._measured, f"{self.names[index]} has got its gradient twice in one step"
-        self._measured.add(index)
-        norm = norm_of(gradient)
-        self._norms[index] = norm
-        return norm
+        return self._measure(index, gradient, adds=False)
 
     def measure_part(self, parameter: Tensor, gradient: Tensor) -> Tensor:
         """Note that this is a part of the parameter's gradient; return the norm of the part alone, as above."""
-        index = self._index[id(parameter)]
-        self._measured.add(index)
-        norm = norm_of(gradient)
-        self._norms[index] = torch.hypot(self._norms[index], norm)
-        return norm
+        return self._measure(self._index[id(parameter)], gradient, adds=True)
+
+    def is_finite(self, parameter: Tensor) -> Tensor:
+        """Whether the gradient, or part of it, that was measured last for this parameter is finite: a bool scalar on
+        the device, good until the next one is measured."""
+        return self._is_finite[self._index[id(parameter)]]
 
     def total(self) -> Tensor:
         """The norm over all gradients, a float64 scalar on the device."""
@@ -77,3 +85,19 @@ class GradientNorms:
     def first_not_finite(self) -> str | None:
         """The first parameter whose gradient is not finite. Waits for the device."""
         return next((name for name, norm in self.by_name().items() if not math.isfinite(norm)), None)
+
+    def _measure(self, index: int, gradient: Tensor, *, adds: bool) -> Tensor:
+        self._measured.add(index)
+        if self._kernels is not None:
+            self._kernels.measure(gradient, index, adds=adds)
+        else:
+            norm = norm_of(gradient)
+            self._last[index] = norm
+            self._is_finite[index] = torch.isfinite(norm)
+            self._norms[index] = torch.hypot(self._norms[index], norm) if adds else norm
+        return self._last[index]
+
+    def _new_kernels(self) -> NormKernels:
+        from engine.backward.norm_kernels import NormKernels
+
+        return NormKernels(self._norms, self._last, self._is_finite)

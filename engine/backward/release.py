@@ -53,9 +53,9 @@ class GradientRelease:
         """Move this weight by its complete gradient, and free that."""
         gradient = parameter.grad
         assert gradient is not None
-        norm = self._norms.measure(parameter, gradient)
+        self._norms.measure(parameter, gradient)
         if not self._only_measures:
-            self._optimizer.update(parameter, gradient, keep=torch.isfinite(norm))
+            self._optimizer.update(parameter, gradient, keep=self._norms.is_finite(parameter))
         parameter.grad = None
 
     def step_all(self, parameters: Iterable[Tensor]) -> None:

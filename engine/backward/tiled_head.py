@@ -61,7 +61,8 @@ class TiledHead:
             tile = gradient.tokens.weight_gradient(begin, end, gradient.factor)  # [n, H]
             if looked_up is not None:
                 looked_up.add_to(tile, begin)
-            is_finite = torch.isfinite(self.norms.measure_part(self.weight, tile))
+            self.norms.measure_part(self.weight, tile)
+            is_finite = self.norms.is_finite(self.weight)
             if moves:
                 keep = is_finite if looked_up is None else is_finite & looked_up.is_finite
                 self.optimizer.update(self.weight, tile, keep=keep, begin=begin * self.weight.shape[1])

@@ -8,7 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from engine.optim.fused.fused_lion import FusedLion, triton_on
+from engine.optim.fused.available import triton_on
+from engine.optim.fused.fused_lion import FusedLion
 from engine.optim.hyperball import Hyperball
 from engine.optim.movement import Movement
 from engine.optim.random_bits import BitStream
@@ -83,7 +84,7 @@ class TensorOptimizer(torch.optim.Optimizer):
         if self.rule.counts_updates and begin == 0:
             state["step"] += 1
             if keep is not None:
-                self._unsettled.append((state, keep))
+                self._unsettled.append((state, keep.clone()))  # it may be written again before it is read
         settings, stream = self._settings(parameter), self._stream(parameter)
         flat = gradient.reshape(-1)
         if self._fused is not None and self._fused.has(parameter):

@@ -1,10 +1,13 @@
-# ruff: noqa: N803, RET505  (constants of compilation are in capitals; Triton needs the else of a return)
 """What the kernels compute with a number: bitsandbytes' CUDA arithmetic, random bits, rounding, bytes of state.
 
 bitsandbytes is compiled with `--use_fast_math`: its float32 operations take numbers below 2^-126 for zero, and
 a * b + c is one operation with one rounding. The names here say which operations of PTX they are. Triton's interpreter,
 where IN_PTX is False, knows neither; there small numbers stay and a * b + c is rounded twice.
 """
+
+# Triton has no types; constants of compilation are in capitals; it needs the else of a return.
+# mypy: disable-error-code="import-untyped, import-not-found, untyped-decorator, no-untyped-call, no-untyped-def, misc"
+# ruff: noqa: N803, RET505
 
 import triton
 import triton.language as tl
@@ -101,6 +104,17 @@ def round_at_random(numbers, halves):
     """Float32 to bfloat16 as `engine.optim.rounding.round_stochastically`, `halves` from `random_halves`."""
     patterns = (numbers.to(tl.uint32, bitcast=True) + halves) & 0xFFFF0000
     return tl.where(numbers == numbers, patterns.to(tl.float32, bitcast=True), numbers).to(tl.bfloat16)
+
+
+@triton.jit
+def round_to_nearest(numbers, dtype: tl.constexpr, IN_PTX: tl.constexpr):
+    """Float32 to `dtype`, ties to even; the interpreter would cut bfloat16 off."""
+    if dtype == tl.bfloat16 and not IN_PTX:
+        patterns = numbers.to(tl.uint32, bitcast=True)
+        patterns = (patterns + 0x7FFF + ((patterns >> 16) & 1)) & 0xFFFF0000
+        return tl.where(numbers == numbers, patterns.to(tl.float32, bitcast=True), numbers).to(tl.bfloat16)
+    else:
+        return numbers.to(dtype)
 
 
 @triton.jit

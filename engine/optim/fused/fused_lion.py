@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.metadata
-import importlib.util
 from collections.abc import Sequence
 from typing import Any
 
@@ -27,26 +26,22 @@ CHUNK = 1024
 """Sums that are added up at a time."""
 
 
-def triton_on(device: torch.device) -> bool:
-    """Whether Triton's kernels run there: an NVIDIA GPU, and the package is installed."""
-    return device.type == "cuda" and torch.version.hip is None and importlib.util.find_spec("triton") is not None
-
-
 class FusedLion:
     """The kernels, with what they share: tables, room for sums, and the watched weights of each of `parameters`.
 
     They compute what bitsandbytes' CUDA kernels (compute capability 9.0, bitsandbytes 0.50.2) and the torch path around
     them compute, with the same order of operations and roundings: weights and state are bit for bit the same, but with
     Hyperball, where sums over a matrix run in another order and its last factor may differ by a unit in the last place.
+    On a CPU they run in Triton's interpreter alone, for tests.
     """
 
-    def __init__(self, rule: Blockwise, parameters: Sequence[Tensor], *, in_ptx: bool = True) -> None:
+    def __init__(self, rule: Blockwise, parameters: Sequence[Tensor]) -> None:
         device = parameters[0].device
         code = rule.signed_map(device)
         assert follows_the_lines(code), "bitsandbytes has another dynamic map than 0.50.2"
         self._code = code.clone()  # bitsandbytes may write into its own
         self._borders = borders(code)
-        self._in_ptx = in_ptx
+        self._in_ptx = device.type == "cuda"
         self._rows = {id(parameter): row for row, parameter in enumerate(parameters)}
         self._room = len(parameters) * SAMPLES_IN_A_TENSOR
         self._watched = torch.zeros(3, self._room, dtype=torch.float32, device=device)

@@ -1,9 +1,12 @@
-# ruff: noqa: N803  (constants of compilation are in capitals)
 """How far Lion's step turns a matrix on its sphere: three sums over the matrix, then two numbers for the step itself.
 
 For W - t * u, with u of -1, 0 and 1, the length that brings it back to the radius follows from ||W||^2, <W, u> and
 ||u||^2, so that the step needs no second pass over what it wrote.
 """
+
+# Triton has no types; constants of compilation are in capitals.
+# mypy: disable-error-code="import-untyped, import-not-found, untyped-decorator, no-untyped-call, no-untyped-def, misc"
+# ruff: noqa: N803
 
 import triton
 import triton.language as tl

@@ -1,5 +1,8 @@
-# ruff: noqa: N803  (constants of compilation are in capitals)
 """One step of Lion over a tensor: reads gradient, weights and state once, writes weights and state once."""
+
+# Triton has no types; constants of compilation are in capitals.
+# mypy: disable-error-code="import-untyped, import-not-found, untyped-decorator, no-untyped-call, no-untyped-def, misc"
+# ruff: noqa: N803
 
 import triton
 import triton.language as tl
@@ -11,6 +14,7 @@ from engine.optim.fused.arithmetic import (
     multiply_add,
     random_halves,
     round_at_random,
+    round_to_nearest,
     step_against,
     to_bytes,
 )
@@ -82,7 +86,7 @@ def lion_kernel(
             halves = random_halves((element >> 1).to(tl.uint32), (element & 1) == 1, first_key, second_key)
             after = round_at_random(asked, halves)
         else:
-            after = asked.to(weights.dtype.element_ty)
+            after = round_to_nearest(asked, weights.dtype.element_ty, IN_PTX)
         if HAS_KEEP:
             asked, after = tl.where(is_kept, asked, before), tl.where(is_kept, after.to(tl.float32), before)
         tl.store(watched + watch, before, mask=is_mine)
@@ -121,7 +125,7 @@ def lion_kernel(
         pair = (start >> 1).to(tl.uint32) + (local >> 1).to(tl.uint32)
         after = round_at_random(asked, random_halves(pair, (local & 1) == 1, first_key, second_key))
     else:
-        after = asked.to(weights.dtype.element_ty)
+        after = round_to_nearest(asked, weights.dtype.element_ty, IN_PTX)
     if IS_WHOLE:
         tl.store(weights + local, after)
     else:
