@@ -9,11 +9,14 @@ from torch import Tensor
 from engine.errors import UserError
 from engine.units import GIB, MIB
 
+_ALIGNED = 256
+"""Bytes; so a buffer behind another one in a block begins where a number of any type may."""
+
 
 class Buffers:
     """Buffers of one size, the largest that was asked for so far; `nbytes` are those of all that exist."""
 
-    def __init__(self, allocate: Callable[[int], Tensor]) -> None:
+    def __init__(self, allocate: Callable[[int], list[Tensor]]) -> None:
         self._allocate = allocate
         self._free: list[Tensor] = []
         self._size = 0
@@ -21,21 +24,21 @@ class Buffers:
 
     def take(self, nbytes: int) -> Tensor:
         """A buffer of at least so many bytes, uint8. Raises UserError where main memory has no more."""
-        self._size = max(self._size, nbytes)
+        self._size = max(self._size, -(-nbytes // _ALIGNED) * _ALIGNED)
         while self._free:
             buffer = self._free.pop()
             if buffer.numel() >= nbytes:
                 return buffer
             self.nbytes -= buffer.numel()  # of a time of smaller batches
-        buffer = self._new()
-        self.nbytes += buffer.numel()
-        return buffer
+        self._free = self._new()
+        self.nbytes += sum(buffer.numel() for buffer in self._free)
+        return self._free.pop()
 
     def give_back(self, buffer: Tensor) -> None:
         """The buffer is free for another tensor."""
         self._free.append(buffer)
 
-    def _new(self) -> Tensor:
+    def _new(self) -> list[Tensor]:
         try:
             return self._allocate(self._size)
         except (RuntimeError, MemoryError) as error:

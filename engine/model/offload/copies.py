@@ -9,6 +9,9 @@ from torch import Tensor
 
 from engine.units import MIB
 
+_MOST_IN_A_BLOCK = 7
+"""Then at least 80 % of a block is in use."""
+
 
 class Copies(Protocol):
     """How the bytes travel. A copy is ordered behind all that was computed before it was started."""
@@ -16,8 +19,8 @@ class Copies(Protocol):
     least_bytes: int
     """Smaller tensors are not worth a copy."""
 
-    def buffer(self, nbytes: int) -> Tensor:
-        """New main memory, uint8 [nbytes]. Raises RuntimeError or MemoryError where there is none."""
+    def buffers(self, nbytes: int) -> list[Tensor]:
+        """New main memory, one or more of uint8 [nbytes]. Raises RuntimeError or MemoryError where there is none."""
         ...
 
     def start(self, source: Tensor, target: Tensor) -> Any:
@@ -43,9 +46,10 @@ class SideStream:
         self._device = device
         self._stream = torch.cuda.Stream(device)
 
-    def buffer(self, nbytes: int) -> Tensor:
+    def buffers(self, nbytes: int) -> list[Tensor]:
         """Page-locked memory, without which a copy would stop the program."""
-        return torch.empty(nbytes, dtype=torch.uint8, pin_memory=True)
+        block = torch.empty(nbytes * buffers_in_a_block(nbytes), dtype=torch.uint8, pin_memory=True)
+        return list(block.split(nbytes))
 
     def start(self, source: Tensor, target: Tensor) -> torch.cuda.Event:
         """Begin to copy behind what the computing stream has been told so far."""
@@ -64,9 +68,9 @@ class AtOnce:
 
     least_bytes = 0
 
-    def buffer(self, nbytes: int) -> Tensor:
+    def buffers(self, nbytes: int) -> list[Tensor]:
         """Ordinary memory."""
-        return torch.empty(nbytes, dtype=torch.uint8)
+        return [torch.empty(nbytes, dtype=torch.uint8)]
 
     def start(self, source: Tensor, target: Tensor) -> None:
         """Copy."""
@@ -74,3 +78,13 @@ class AtOnce:
 
     def wait(self, copy: None) -> None:
         """Nothing is left to wait for."""
+
+
+def buffers_in_a_block(nbytes: int) -> int:
+    """How many buffers are best asked for at once: torch rounds page-locked memory up to the next power of two."""
+
+    def part_in_use(count: int) -> float:
+        size = count * nbytes
+        return size / (1 << (size - 1).bit_length())
+
+    return max(range(1, _MOST_IN_A_BLOCK + 1), key=part_in_use)

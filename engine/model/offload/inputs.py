@@ -81,7 +81,7 @@ class LayerInputs:
     """
 
     def __init__(self, copies: Copies, layers: int) -> None:
-        self.buffers = Buffers(copies.buffer)
+        self.buffers = Buffers(copies.buffers)
         self.parked = 0
         """Inputs that were sent to main memory in the last forward pass."""
         self._copies = copies

@@ -14,9 +14,10 @@ from transformers import PreTrainedModel
 from engine.errors import UserError
 from engine.model.compiled import compile_layers
 from engine.model.offload import LayerInputs, offload_layer_inputs
-from engine.model.offload.copies import AtOnce
+from engine.model.offload.copies import AtOnce, buffers_in_a_block
 from engine.model.recompute import recompute_activations
 from engine.model.recompute.layers import decoder_layers
+from engine.units import MIB
 from tests.model.recompute.conftest import MODELS
 
 Build = Callable[..., PreTrainedModel]
@@ -170,6 +171,13 @@ def test_buffers_grow_with_the_batches_and_the_small_ones_go(build: Build) -> No
     assert inputs.buffers.nbytes == 3 * INPUT
 
 
+def test_page_locked_memory_is_asked_for_in_sizes_that_fill_a_power_of_two() -> None:
+    for nbytes in (MIB, 20 * MIB, 80 * MIB, 33 * MIB, 5 * MIB + 256):
+        block = nbytes * buffers_in_a_block(nbytes)
+        assert block >= 0.8 * 2 ** (block - 1).bit_length()
+    assert (buffers_in_a_block(MIB), buffers_in_a_block(80 * MIB)) == (1, 3)
+
+
 def test_small_inputs_stay_and_the_sentence_says_so(build: Build) -> None:
     _, model, inputs = pair(build, "llama", "full", num_hidden_layers=4)
     inputs._copies.least_bytes = INPUT + 1
@@ -182,7 +190,7 @@ def test_small_inputs_stay_and_the_sentence_says_so(build: Build) -> None:
 
 def test_without_main_memory_one_sentence_says_what_to_do(build: Build) -> None:
     class Full(AtOnce):
-        def buffer(self, nbytes: int) -> Tensor:
+        def buffers(self, nbytes: int) -> list[Tensor]:
             raise RuntimeError("CUDA error: out of memory")
 
     model = build("llama")
