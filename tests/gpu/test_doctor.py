@@ -18,7 +18,7 @@ NOT_OF_THE_GPU = {"terminal", "versions"}
 
 
 def test_no_check_fails_and_none_is_left_out(config_file: Path) -> None:
-    packed = ["--data.packing", "true", "--data.max_seq_length", "256"]
+    packed = ["--data.packing", "true", "--data.max_seq_length", "256", "--model.compile", "true"]
     done = subprocess.run(
         [sys.executable, "-m", "engine", "doctor", "--config", str(config_file), "--json", *packed],
         env={**os.environ, **ENVIRONMENT},
