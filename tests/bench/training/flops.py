@@ -11,7 +11,8 @@ A product of [m, k] and [k, n] counts 2mkn. Needed are:
 
 Done besides, and counted for the hardware alone: layers computed again by full checkpointing (all but the last product
 of a layer, whose output nothing needs), the scores that flash attention makes again in its backward pass, and the
-logits that a tiled head makes again. The delta rule's chunks do more products than the formula; that is not counted.
+logits that are made again where the gradient of a bfloat16 head comes in tiles of the vocabulary: of a tiled head, and
+for small chunks of the loss. The delta rule's chunks do more products than the formula; that is not counted.
 """
 
 from __future__ import annotations
@@ -74,8 +75,18 @@ def flops_per_token(work: Work, length: int, settings: Mapping[str, object]) -> 
     again = _computed_again(work, attention + rule, str(settings.get("train.gradient_checkpointing", "none")))
     if again is None:
         return Flops(needed, None)
-    logits_again = head if settings.get("memory.tiled_head") else 0.0
+    logits_again = head if work.head_is_trained and _comes_in_tiles(settings) else 0.0
     return Flops(needed, needed + again + attention / 2 + logits_again)
+
+
+def _comes_in_tiles(settings: Mapping[str, object]) -> bool:
+    """Whether the head's gradient does; a step of several chunks is taken for granted."""
+    from engine.config.schema import Memory
+    from engine.loss.chunked import TOKENS_WORTH_A_SUM
+
+    memory = Memory()
+    chunk = int(str(settings.get("memory.loss_chunk_tokens", memory.loss_chunk_tokens)))
+    return bool(settings.get("memory.tiled_head", memory.tiled_head)) or chunk < TOKENS_WORTH_A_SUM
 
 
 def _computed_again(work: Work, mixing: float, checkpointing: str) -> float | None:

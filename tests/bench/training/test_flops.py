@@ -61,7 +61,7 @@ def test_attention_is_half_of_the_products_that_see_the_future_too() -> None:
 @pytest.mark.filterwarnings("ignore:.*gradient_checkpointing_enable.*:FutureWarning")
 def test_full_checkpointing_does_the_layers_once_more_but_for_their_last_product() -> None:
     model = llama()
-    settings = {"train.gradient_checkpointing": "full"}
+    settings = {"train.gradient_checkpointing": "full", "memory.loss_chunk_tokens": 4096}
     model.gradient_checkpointing_enable({"use_reentrant": False})
     flops = flops_per_token(work_of(model), LENGTH, settings)
     assert flops.done is not None
@@ -72,7 +72,11 @@ def test_full_checkpointing_does_the_layers_once_more_but_for_their_last_product
 
 def test_a_tiled_head_makes_its_logits_once_more_and_needs_no_more() -> None:
     work = work_of(llama())
-    plain, tiled = (flops_per_token(work, LENGTH, {"memory.tiled_head": on}) for on in (False, True))
+    large = {"memory.loss_chunk_tokens": 4096}
+    plain, tiled, small_chunks = (
+        flops_per_token(work, LENGTH, s) for s in (large, large | {"memory.tiled_head": True}, {})
+    )
+    assert small_chunks == tiled
     assert tiled.needed == plain.needed
     assert plain.done is not None and tiled.done is not None
     assert tiled.done - plain.done == pytest.approx(2 * work.head_weights * (LENGTH - 1) / LENGTH)
