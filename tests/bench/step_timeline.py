@@ -34,8 +34,8 @@ from engine.optim.state import state_tensors
 from engine.optim.tensor_optimizer import TensorOptimizer
 from engine.run import train_command
 from engine.train import Trainer
-from engine.units import GIB
 from tests.bench.training.allocations import Allocations
+from tests.bench.training.capped import cap_memory
 from tests.bench.training.kernels import NORM, OPTIMIZER
 from tests.bench.training.peaks import PeakByPart
 from tests.bench.training.recipes import Recipe, recipe_named
@@ -61,9 +61,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         steps = options.warm_up + options.timed + MEMORY_STEPS + options.profiled + EDGES
         config = write_workload(Path(folder), recipe, options.shape, steps + 1)
-        if recipe.card is not None and torch.cuda.is_available():
-            total = torch.cuda.get_device_properties(0).total_memory
-            torch.cuda.set_per_process_memory_fraction(min(1.0, recipe.card * GIB / total))
+        if recipe.card is not None:
+            cap_memory(recipe.card)
         watch = StepWatch(recipe, options)
         with watching(watch):
             code = train_command(load_config(config), command="step_timeline", run_dir=None)
@@ -242,7 +241,7 @@ def print_tables(found: dict[str, Any]) -> None:
     )
     print(
         f"{line['kernels']:.0f} kernels and copies, {line['launches']:.0f} launch calls of "
-        f"{line['launch_calls_ms']:.1f} ms on the host"
+        f"{line['launch_calls_ms']:.1f} ms on the host; {line['of unknown launch']:.0f} of unknown launch"
     )
     print_categories("all", line["categories"])
     for phase, categories in line["phases"].items():

@@ -77,6 +77,14 @@ def test_an_idle_device_is_the_hosts_fault_only_where_the_launch_came_after_the_
     assert (found["gaps"][0]["after"], found["gaps"][0]["before"]) == ("c", "y")
 
 
+def test_a_kernel_whose_launch_was_not_seen_still_counts_as_work() -> None:
+    marks = [span("user_annotation", STEP, begin, 100) for begin in (0, 100, 200)]
+    kernels = [span("kernel", "a", begin + 10, 40, 7, number) for number, begin in enumerate((0, 100, 200))]
+    found = timeline(read_trace([*marks, *kernels]))
+    assert found["busy_ms"] == pytest.approx(0.04)
+    assert found["of unknown launch"] == 1
+
+
 def test_a_wait_of_the_host_is_listed_with_its_length(found: dict[str, Any]) -> None:
     [wait] = found["waits"]
     assert wait["call"] == "cudaStreamSynchronize"

@@ -15,6 +15,7 @@ from tests.bench.training.kernels import category, short_name
 STEP, DECODER, BACKWARD = "bench: step", "bench: decoder forward", "bench: backward of the body"
 """Marks that the step's parts carry in a trace."""
 
+UNKNOWN_LAUNCH = "unknown launch"
 _ON_DEVICE = ("kernel", "gpu_memcpy", "gpu_memset")
 _CALLS = ("cuda_runtime", "cuda_driver")
 _WAITS = ("Synchronize", "cudaMemcpy", "cudaFree", "cudaMalloc", "cudaHostAlloc")
@@ -88,16 +89,20 @@ def work_of(trace: Trace) -> list[Work]:
     """What the device did, in order. Without a device: the operators on the host."""
     if not trace.device:
         return _work_on_host(trace)
-    launches = {call.correlation: call for call in trace.calls if call.correlation is not None}
-    pairs = [(span, launches[span.correlation]) for span in trace.device if span.correlation in launches]
-    device, calls = [span for span, _ in pairs], [call for _, call in pairs]
+    launches: dict[int | None, Span] = {call.correlation: call for call in trace.calls if call.correlation is not None}
+    calls = [launches.get(span.correlation) or _unknown_launch(span) for span in trace.device]
     around = enclosing(calls, trace.operators)
     phases = _Phases(trace)
     found = [
         Work(span, call, operators, phases.at(call.start))
-        for span, call, operators in zip(device, calls, around, strict=True)
+        for span, call, operators in zip(trace.device, calls, around, strict=True)
     ]
     return sorted(found, key=lambda work: work.span.start)
+
+
+def _unknown_launch(span: Span) -> Span:
+    """For a kernel whose launch the profiler has not seen: at the moment of its start, by nobody."""
+    return Span(UNKNOWN_LAUNCH, span.start, span.start)
 
 
 def _work_on_host(trace: Trace) -> list[Work]:
@@ -206,6 +211,7 @@ def timeline(trace: Trace) -> dict[str, Any]:
             "between kernels": sum(gap.length for gap in gaps if not gap.is_late_launch) * per_step,
         },
         "kernels": len(work) / window.steps,
+        "of unknown launch": sum(one.launched.name == UNKNOWN_LAUNCH for one in work) / window.steps,
         "launches": sum(_is_launch(call) for call in calls) / window.steps,
         "launch_calls_ms": sum(call.length for call in calls if _is_launch(call)) * per_step,
         "categories": _summed(work, lambda one: one.category, per_step),
