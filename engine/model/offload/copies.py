@@ -44,19 +44,20 @@ class SideStream:
 
     def __init__(self, device: torch.device) -> None:
         self._device = device
-        self._stream = torch.cuda.Stream(device)
+        self._stream = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
 
     def buffers(self, nbytes: int) -> list[Tensor]:
         """Page-locked memory, without which a copy would stop the program."""
         block = torch.empty(nbytes * buffers_in_a_block(nbytes), dtype=torch.uint8, pin_memory=True)
-        return list(block.split(nbytes))
+        return list(torch.split(block, nbytes))
 
     def start(self, source: Tensor, target: Tensor) -> torch.cuda.Event:
         """Begin to copy behind what the computing stream has been told so far."""
         self._stream.wait_stream(torch.cuda.current_stream(self._device))
         with torch.cuda.stream(self._stream):
             target.copy_(source, non_blocking=True)
-            return self._stream.record_event()
+        event: torch.cuda.Event = self._stream.record_event()
+        return event
 
     def wait(self, copy: torch.cuda.Event) -> None:
         """The computing stream waits for the copy."""
