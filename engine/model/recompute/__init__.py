@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Literal
@@ -69,7 +70,8 @@ def recompute_activations(model: PreTrainedModel, how: How, *, compiles: bool = 
         costs = {name: MatmulRecorder(weights_by_key(layer)) for name, layer in layers.items()}
         for name, forward in forwards.items():
             forward.contexts = partial(lambda recorder: (nullcontext(), recorder), costs[name])
-        gradient_at_embedding(model)
+        with _linear_layers_as_they_evaluate(model) if compiles else nullcontext():
+            gradient_at_embedding(model)
         _refuse_layers_left_out(model, costs)
         chosen: dict[str, tuple[str, ...]] = dict.fromkeys(layers, ())
         for name, forward in forwards.items():
@@ -86,6 +88,23 @@ def _wrap(layer: nn.Module) -> RecomputedForward:
     forward = RecomputedForward(layer)
     layer.forward = forward
     return forward
+
+
+@contextmanager
+def _linear_layers_as_they_evaluate(model: PreTrainedModel) -> Iterator[None]:
+    """Within, float8 layers multiply as plain ones do.
+
+    Eager float8 also multiplies where nothing needs the result, as a down projection that goes straight into the
+    residual sum; a graph does not. Plain layers do not either, so what they multiply is what a graph computes again.
+    """
+    linears = [module for module in model.modules() if isinstance(module, nn.Linear) and module.training]
+    for linear in linears:
+        linear.training = False
+    try:
+        yield
+    finally:
+        for linear in linears:
+            linear.training = True
 
 
 def _keep(layer: nn.Module, forward: RecomputedForward, recorder: MatmulRecorder, *, by_shape: bool) -> tuple[str, ...]:
