@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
+from functools import cache
 from typing import Protocol
 
 import torch
 from torch import Tensor
 
 from engine.loss.projection import Projection
+from engine.optim.fused.available import triton_on
 
 
 class Softmax(Protocol):
@@ -44,10 +45,16 @@ class Softmax(Protocol):
 
 def softmax_for(tensor: Tensor) -> Softmax:
     """The kernel for float32 on an NVIDIA GPU with Triton, else torch."""
-    if tensor.is_cuda and tensor.dtype == torch.float32 and find_spec("triton") is not None:
+    if tensor.dtype == torch.float32 and _takes_kernel(tensor.device):
         from engine.loss import softmax_kernel
 
         return softmax_kernel
     from engine.loss import softmax_torch
 
     return softmax_torch
+
+
+@cache
+def _takes_kernel(device: torch.device) -> bool:
+    """Asked for each tile of a head, and a look for a package takes a while."""
+    return triton_on(device)
