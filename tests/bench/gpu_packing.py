@@ -78,7 +78,7 @@ def main() -> int:
     failures = []
     for way in possible_ways(model):
         isolation = Isolation(model, way)
-        name = f"{way.how}{', mask brought' if way.brings_mask else ''}"
+        name = f"{way.how}{', mask brought' if way.masks is not None else ''}"
         head = LossHead(model, 512, None, 1.0, isolation=isolation)
         try:
             failures += [f"{name}: {fault}" for fault in _faults(head, packed, separate, dtype)]
