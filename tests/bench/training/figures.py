@@ -27,12 +27,13 @@ def figures(recipe: Recipe, ran: Ran) -> dict[str, Any]:
         "card_gib": recipe.card,
         "aim": asdict(recipe.aim),
         "ended": ran.ended,
+        "printed": ran.printed,
         "steps": len(steps),
         "model": start[-1]["model"] if start else None,
     }
     settled = [step for step in steps if step["step"] > WARM_UP]
     if len(settled) < 2:
-        return found | {"printed": ran.printed}
+        return found
     return found | {
         **speed(settled),
         "time": medians([step["time"] for step in settled]),

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -54,11 +55,14 @@ def engine_process(recipe: Recipe, config: Path, run_dir: Path, printed: Path) -
     command = [sys.executable, "-m", *cap, "train", "--config", str(config), "--run-dir", str(run_dir)]
     environment = bench_environment(run_dir.parent) | dict(recipe.environment)
     with printed.open("wb") as output:
-        process = subprocess.Popen(command, env=environment, stdout=output, stderr=subprocess.STDOUT)
+        process = subprocess.Popen(
+            command, env=environment, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
+        )
         try:
             yield process
         finally:
-            process.kill()
+            with suppress(ProcessLookupError):  # it ended by itself
+                os.killpg(process.pid, signal.SIGKILL)  # the compiler's helpers too
             process.wait()
 
 
