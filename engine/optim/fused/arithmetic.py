@@ -124,7 +124,10 @@ def to_bytes(values, scale, borders, IN_PTX: tl.constexpr):
     A block of zeros, whose scale is 0, gets what bitsandbytes' search makes of its 0 / 0: the outermost entries.
     """
     sizes = multiply(tl.abs(values), reciprocal(scale, IN_PTX), IN_PTX)
-    sizes = tl.minimum(sizes, 1.0)  # and 1.0 for NaN
+    if IN_PTX:
+        sizes = tl.minimum(sizes, 1.0)  # 1.0 for NaN too
+    else:
+        sizes = tl.where(sizes <= 1.0, sizes, 1.0)  # some interpreters make NaN of it
     rank = tl.fma(sizes, 1e6 / 0.9, 8 / 9 + 0.5 + QUARTERS)
     for decade in tl.static_range(1, 7):
         rank = tl.minimum(rank, tl.fma(sizes, 1e6 / 0.9 / 5**decade, 8 / 9 * 2**decade + 0.5 + QUARTERS))
