@@ -49,4 +49,4 @@ def test_it_repeats_its_bits_learns_alike_and_has_no_gradient_of_the_head(train:
     if HAS_GPU:
         of_head = VOCABULARY * SHAPE["hidden_size"] * 2
         peaks = [max(step.mem.peak or 0.0 for step in done.of(Step)[1:]) * GIB for done in (whole, tiled)]
-        assert peaks[0] - peaks[1] >= of_head
+        assert peaks[0] - peaks[1] >= 0.8 * of_head
