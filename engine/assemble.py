@@ -21,6 +21,7 @@ from engine.errors import UserError
 from engine.events import Alert, Audit, AuditFlag, ModelInfo, Resume, Start
 from engine.health import TrainingHealth
 from engine.memory.live import MemoryMeter
+from engine.model.attention.install import use_attention_kernels
 from engine.model.compiled import compile_layers
 from engine.model.compiled.compiler import require_compiler
 from engine.model.delta_rule.install import use_delta_rule_operator
@@ -242,10 +243,12 @@ def _check_with_all_known(config: Config, session: Session, device: torch.device
 
 
 def _prepare_layers(model: PreTrainedModel, config: Config, session: Session) -> None:
-    """Put our operators into the layers, then float8, freeze, recompute: each builds on the one before."""
+    """Put our operators and kernels into the layers, then float8, freeze, recompute: each builds on the one before."""
     tell_packs_by_position_ids(model)
     for sentence in use_delta_rule_operator(model):
         session.say(sentence)
+    if config.model.attn_implementation == "auto" and (told := use_attention_kernels(model)):
+        session.say(told)
     if config.memory.float8_training:
         session.say(use_float8(model).sentence())
     if config.train.freeze_non_attention:

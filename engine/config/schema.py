@@ -62,7 +62,8 @@ class Model(Section):
         default="auto", description="Type of the weights; auto is bfloat16 on a GPU and float32 on the CPU."
     )
     attn_implementation: Literal["auto", "eager", "sdpa", "flash_attention_2"] = Field(
-        default="auto", description="Which attention code runs; auto lets the model choose."
+        default="auto",
+        description="Which attention code runs; auto takes the quickest that the model and the device allow.",
     )
     compile: bool = Field(
         default=False,

@@ -6,7 +6,8 @@ number is read from memory once (besides the first few of each walk) and each ac
 
 # Triton has no types, and its language no unpacking of tuples; its constants are written in capitals.
 # mypy: disable-error-code="import-untyped, import-not-found, untyped-decorator, no-untyped-call, no-untyped-def, misc"
-# ruff: noqa: N803, RUF005, SIM108
+# mypy: disable-error-code="assignment"
+# ruff: noqa: N803, RUF005
 
 from __future__ import annotations
 
@@ -17,6 +18,22 @@ import torch
 import triton
 import triton.language as tl
 from torch import Tensor
+
+from engine.model.delta_rule.convolution_steps import (
+    before_activation,
+    convolved,
+    logistic,
+    no_sums,
+    of_this_document,
+    place_of,
+    places_from,
+    rows_before,
+    rows_from,
+    taps_of,
+    with_products,
+    with_shares,
+    within,
+)
 
 WIDTHS = range(2, 9)
 """How many tokens the convolution may see."""
@@ -113,21 +130,21 @@ def _convolve(
     channel = tl.program_id(0) * CHANNELS + tl.arange(0, CHANNELS)
     inside = channel < channels
     begin = tl.program_id(1).to(tl.int64) * ROWS
-    taps = _taps(weight, channel, inside, WIDTH)
-    place = _place_of(places, begin, rows, length, HAS_PLACES)
-    before = _rows_before(inputs, begin, place, stride, channel, inside, WIDTH)
+    taps = taps_of(weight, channel, inside, WIDTH)
+    place = place_of(places, begin, rows, length, HAS_PLACES)
+    before = rows_before(inputs, begin, place, stride, channel, inside, WIDTH)
     for block in range(0, ROWS, UNROLL):
         first = begin + block
-        ahead = _rows_from(inputs, first, rows, stride, channel, inside, UNROLL)
-        ahead_places = _places_from(places, first, rows, length, place, HAS_PLACES, UNROLL)
+        ahead = rows_from(inputs, first, rows, stride, channel, inside, UNROLL)
+        ahead_places = places_from(places, first, rows, length, place, HAS_PLACES, UNROLL)
         for step in tl.static_range(UNROLL):
-            before = _of_this_document(before, ahead_places[step], WIDTH)
+            before = of_this_document(before, ahead_places[step], WIDTH)
             seen = (ahead[step].to(tl.float32),) + before
-            total = _convolved(seen, taps, WIDTH)
-            output = total * _sigmoid(total)
+            total = convolved(seen, taps, WIDTH)
+            output = total * logistic(total)
             row = first + step
             target = outputs + row * channels + channel
-            tl.store(target, output.to(outputs.dtype.element_ty), mask=_within(inside, row, begin, rows))
+            tl.store(target, output.to(outputs.dtype.element_ty), mask=within(inside, row, begin, rows))
             before = seen[: WIDTH - 1]
         place = ahead_places[UNROLL]
 
@@ -157,161 +174,41 @@ def _convolve_backward(
     inside = channel < channels
     begin = tl.program_id(1).to(tl.int64) * ROWS
     end = begin + ROWS
-    taps = _taps(weight, channel, inside, WIDTH)
-    place = _place_of(places, begin, rows, length, HAS_PLACES)
-    before = _rows_before(inputs, begin, place, stride, channel, inside, WIDTH)
-    open_sums = _zeros(CHANNELS, WIDTH - 1)  # of x_{t-1}, ..., x_{t-W+1}: what later tokens have given them so far
-    of_taps = _zeros(CHANNELS, WIDTH)
+    taps = taps_of(weight, channel, inside, WIDTH)
+    place = place_of(places, begin, rows, length, HAS_PLACES)
+    before = rows_before(inputs, begin, place, stride, channel, inside, WIDTH)
+    open_sums = no_sums(CHANNELS, WIDTH - 1)  # of x_{t-1}, ..., x_{t-W+1}: what later tokens have given them so far
+    of_taps = no_sums(CHANNELS, WIDTH)
     for block in range(0, ROWS, UNROLL):
         first = begin + block
-        ahead = _rows_from(inputs, first, rows, stride, channel, inside, UNROLL)
-        above = _rows_from(gradient, first, rows, gradient_stride, channel, inside, UNROLL)
-        ahead_places = _places_from(places, first, rows, length, place, HAS_PLACES, UNROLL)
+        ahead = rows_from(inputs, first, rows, stride, channel, inside, UNROLL)
+        above = rows_from(gradient, first, rows, gradient_stride, channel, inside, UNROLL)
+        ahead_places = places_from(places, first, rows, length, place, HAS_PLACES, UNROLL)
         for step in tl.static_range(UNROLL):
-            before = _of_this_document(before, ahead_places[step], WIDTH)
+            before = of_this_document(before, ahead_places[step], WIDTH)
             seen = (ahead[step].to(tl.float32),) + before
-            slope = _before_activation(above[step].to(tl.float32), _convolved(seen, taps, WIDTH))
-            of_taps = _with_products(of_taps, slope, seen, WIDTH)
-            open_sums = _with_shares(open_sums, slope, taps, ahead_places[step], WIDTH)
+            slope = before_activation(above[step].to(tl.float32), convolved(seen, taps, WIDTH))
+            of_taps = with_products(of_taps, slope, seen, WIDTH)
+            open_sums = with_shares(open_sums, slope, taps, ahead_places[step], WIDTH)
             row = first + step - (WIDTH - 1)
             target = of_inputs + row * channels + channel
-            tl.store(
-                target, open_sums[WIDTH - 1].to(of_inputs.dtype.element_ty), mask=_within(inside, row, begin, rows)
-            )
+            tl.store(target, open_sums[WIDTH - 1].to(of_inputs.dtype.element_ty), mask=within(inside, row, begin, rows))
             before = seen[: WIDTH - 1]
             open_sums = open_sums[: WIDTH - 1]
         place = ahead_places[UNROLL]
-    ahead = _rows_from(inputs, end, rows, stride, channel, inside, WIDTH - 1)
-    above = _rows_from(gradient, end, rows, gradient_stride, channel, inside, WIDTH - 1)
-    ahead_places = _places_from(places, end, rows, length, place, HAS_PLACES, WIDTH - 1)
+    ahead = rows_from(inputs, end, rows, stride, channel, inside, WIDTH - 1)
+    above = rows_from(gradient, end, rows, gradient_stride, channel, inside, WIDTH - 1)
+    ahead_places = places_from(places, end, rows, length, place, HAS_PLACES, WIDTH - 1)
     for step in tl.static_range(WIDTH - 1):
-        before = _of_this_document(before, ahead_places[step], WIDTH)
+        before = of_this_document(before, ahead_places[step], WIDTH)
         seen = (ahead[step].to(tl.float32),) + before
-        slope = _before_activation(above[step].to(tl.float32), _convolved(seen, taps, WIDTH))
-        open_sums = _with_shares(open_sums, slope, taps, ahead_places[step], WIDTH)
+        slope = before_activation(above[step].to(tl.float32), convolved(seen, taps, WIDTH))
+        open_sums = with_shares(open_sums, slope, taps, ahead_places[step], WIDTH)
         row = end + step - (WIDTH - 1)
         target = of_inputs + row * channels + channel
-        tl.store(target, open_sums[WIDTH - 1].to(of_inputs.dtype.element_ty), mask=_within(inside, row, begin, rows))
+        tl.store(target, open_sums[WIDTH - 1].to(of_inputs.dtype.element_ty), mask=within(inside, row, begin, rows))
         before = seen[: WIDTH - 1]
         open_sums = open_sums[: WIDTH - 1]
     own_sums = sums + tl.program_id(1).to(tl.int64) * WIDTH * channels + channel
     for tap in tl.static_range(WIDTH):
         tl.store(own_sums + (WIDTH - 1 - tap) * channels, of_taps[tap], mask=inside)
-
-
-@triton.jit
-def _within(inside, row, first, end):
-    """`inside` where the row is one of those from `first` up to `end`."""
-    row = tl.broadcast_to(row, inside.shape)  # compared after: the interpreter makes numbers of truths it broadcasts
-    return inside & (row >= first) & (row < end)
-
-
-@triton.jit
-def _taps(weight, channel, inside, WIDTH: tl.constexpr):
-    """The weights of this token, of the one before, and so on: W times [CHANNELS] float32."""
-    taps = ()
-    for back in tl.static_range(WIDTH):
-        tap = tl.load(weight + channel * WIDTH + (WIDTH - 1 - back), mask=inside, other=0.0)
-        taps = taps + (tap.to(tl.float32),)
-    return taps
-
-
-@triton.jit
-def _place_of(places, row, rows, length, HAS_PLACES: tl.constexpr):
-    """How many tokens of its document stand before the first token of a walk."""
-    if HAS_PLACES:
-        place = tl.load(places + row, mask=row < rows, other=0)
-    else:
-        place = (row % length).to(tl.int32)
-    return place
-
-
-@triton.jit
-def _rows_before(inputs, begin, place, stride, channel, inside, WIDTH: tl.constexpr):
-    """The tokens before a walk begins, the nearest first: W - 1 times [CHANNELS] float32; zeros for other documents."""
-    before = ()
-    for back in tl.static_range(1, WIDTH):
-        row = begin - back
-        values = tl.load(inputs + row * stride + channel, mask=_within(inside, row, begin - place, begin), other=0.0)
-        before = before + (values.to(tl.float32),)
-    return before
-
-
-@triton.jit
-def _rows_from(tensor, first, rows, stride, channel, inside, COUNT: tl.constexpr):
-    """COUNT tokens from `first` on, each [CHANNELS]; zeros behind the last."""
-    found = ()
-    for step in tl.static_range(COUNT):
-        row = first + step
-        found = found + (tl.load(tensor + row * stride + channel, mask=_within(inside, row, 0, rows), other=0.0),)
-    return found
-
-
-@triton.jit
-def _places_from(places, first, rows, length, place, HAS_PLACES: tl.constexpr, COUNT: tl.constexpr):
-    """For COUNT tokens how many of their document stand before them, and behind those the place of the next in a line.
-
-    `place` is that of the first one in its line of `length`: counting on costs less than dividing for each.
-    """
-    found = ()
-    for step in tl.static_range(COUNT):
-        if HAS_PLACES:
-            found = found + (tl.load(places + first + step, mask=first + step < rows, other=0),)
-        else:
-            found = found + (place,)
-            place = tl.where(place + 1 == length, 0, place + 1)
-    return found + (place,)
-
-
-@triton.jit
-def _of_this_document(before, place, WIDTH: tl.constexpr):
-    """The tokens before, or zeros where a document begins."""
-    kept = ()
-    for back in tl.static_range(WIDTH - 1):
-        kept = kept + (tl.where(place > 0, before[back], 0.0),)
-    return kept
-
-
-@triton.jit
-def _convolved(seen, taps, WIDTH: tl.constexpr):
-    total = seen[0] * taps[0]
-    for back in tl.static_range(1, WIDTH):
-        total += seen[back] * taps[back]
-    return total
-
-
-@triton.jit
-def _sigmoid(values):
-    return 1.0 / (1.0 + tl.exp(-values))
-
-
-@triton.jit
-def _before_activation(above, total):
-    """The gradient of what SiLU is given, from that of what it gives."""
-    sigmoid = _sigmoid(total)
-    return above * (sigmoid * (1.0 + total * (1.0 - sigmoid)))
-
-
-@triton.jit
-def _with_products(of_taps, slope, seen, WIDTH: tl.constexpr):
-    found = ()
-    for back in tl.static_range(WIDTH):
-        found = found + (of_taps[back] + slope * seen[back],)
-    return found
-
-
-@triton.jit
-def _with_shares(open_sums, slope, taps, place, WIDTH: tl.constexpr):
-    """The gradients of this token and of the W - 1 before it, after this token has given its share."""
-    found = (slope * taps[0],)
-    for back in tl.static_range(1, WIDTH):
-        found = found + (open_sums[back - 1] + tl.where(place >= back, slope, 0.0) * taps[back],)
-    return found
-
-
-@triton.jit
-def _zeros(CHANNELS: tl.constexpr, COUNT: tl.constexpr):
-    zeros = ()
-    for _ in tl.static_range(COUNT):
-        zeros = zeros + (tl.full((CHANNELS,), 0.0, tl.float32),)
-    return zeros

@@ -28,7 +28,8 @@ def replace_forward(layer: nn.Module) -> None:
     The layer's class changes, not an attribute of the layer: layers of one class remain alike for a compiler.
     """
     before = vars(layer).pop("forward", None)
-    layer.__class__ = _with_operators(type(layer))
+    own: Any = type(layer)
+    layer.__class__ = _with_operators(own)
     if before is not None:
         vars(layer)[_BEFORE] = before
 

@@ -100,7 +100,8 @@ def causal_conv1d(
     each token; made here where it is needed and does not.
     """
     if own_kernel_convolves(inputs, weight):
-        return own_convolution().forward(inputs, weight, _places(inputs, cu_seqlens, places))
+        outputs: Tensor = own_convolution().forward(inputs, weight, _places(inputs, cu_seqlens, places))
+        return outputs
     if _has_kernels(inputs):
         return kernels().convolution(inputs, weight, Borders(cu_seqlens, cu_seqlens_cpu))
     return convolution.forward(inputs, weight, cu_seqlens if cu_seqlens_cpu is None else cu_seqlens_cpu)
@@ -128,7 +129,9 @@ def causal_conv1d_backward(
 ) -> tuple[Tensor, Tensor]:
     """The gradients of inputs and weight."""
     if own_kernel_convolves(inputs, weight):
-        return own_convolution().backward(gradient, inputs, weight, _places(inputs, cu_seqlens, places))
+        places = _places(inputs, cu_seqlens, places)
+        of_inputs, of_weight = own_convolution().backward(gradient, inputs, weight, places)
+        return of_inputs, of_weight
     if _has_kernels(inputs):
         borders = Borders(cu_seqlens, cu_seqlens_cpu)
         of_inputs, of_weight = kernels().convolution_gradients(gradient, inputs, weight, borders)

@@ -11,6 +11,7 @@ import torch
 from torch import nn
 
 from engine.data.feeding.batches import Packs
+from engine.model.attention.interface import by_documents, takes_documents_without_mask
 from engine.model.decoder import decoder_of
 from engine.model.delta_rule.mixer import takes_documents
 from engine.model.packed.layout import Regrouped, borders_of, stacked
@@ -114,6 +115,8 @@ def possible_ways(model: PreTrainedModel) -> Iterator[Way]:
     flash = uses_flash_attention(model)
     attention = "variable-length attention" if flash else "a block mask in attention"
     for in_mixers, laid_out, tells_borders in _in_mixers(mixers):
+        if takes_documents_without_mask(model):
+            yield Way("attention by documents" + in_mixers, laid_out, tells_borders=True, masks=by_documents)
         for masks in (None,) if flash else _mask_makers(model):
             yield Way(attention + in_mixers, laid_out, tells_borders=tells_borders, masks=masks)
 

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from torch import Tensor
 
+from engine.model.attention.interface import NAME
+
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
@@ -15,7 +17,7 @@ _KNOWN_KINDS = {"full_attention", "linear_attention"}
 def takes_document_mask(model: PreTrainedModel) -> bool:
     """Whether attention runs in torch's operation and looks back without a bound, so that `document_masks` fit it."""
     config = model.config.get_text_config()
-    if getattr(config, "_attn_implementation", None) != "sdpa":
+    if getattr(config, "_attn_implementation", None) not in ("sdpa", NAME):
         return False
     kinds = getattr(config, "layer_types", None)
     if kinds is not None:

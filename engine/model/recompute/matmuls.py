@@ -25,6 +25,7 @@ _ATTENTION = (
     "aten::_flash_attention_forward",
     "aten::_efficient_attention_forward",
     "aten::_cudnn_attention_forward",
+    "pgs::document_attention",
     "flex_attention",
 )
 _DELTA_RULE = "pgs::gated_delta_rule"
