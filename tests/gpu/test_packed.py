@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -10,6 +11,8 @@ from torch import Tensor
 
 from engine.data.feeding.batches import Batch, collate, collate_packs
 from engine.data.feeding.samples import Sample, sample_of
+from engine.model.attention.install import use_attention_kernels
+from engine.model.compiled import compile_layers
 from engine.model.delta_rule.install import use_delta_rule_operator
 from engine.model.head import LossHead
 from engine.model.packed.isolation import Isolation, Way
@@ -26,19 +29,22 @@ GRADIENT_LIMIT = {torch.float32: 1e-3, torch.bfloat16: 5e-2}
 """Shares of their lengths: sums run in another order, and in bfloat16 each is rounded."""
 
 
-@pytest.fixture(scope="module")
-def model() -> Any:
+@pytest.fixture(scope="module", params=["masks", "kernels"])
+def model(request: pytest.FixtureRequest) -> Any:
+    """With the operators of the delta rule; attention by masks as in the library, or by the kernels of a run."""
     built = hybrid_model()
     for parameter in built.parameters():
         if parameter.dim() > 1:
             torch.nn.init.normal_(parameter, std=0.1)
+    told = use_delta_rule_operator(built)
+    assert ("kernels of flash-linear-attention" in told[0]) is HAS_GPU, told
+    if request.param == "kernels":
+        assert HAS_GPU is (use_attention_kernels(built) is not None)
     return built
 
 
 @pytest.fixture(scope="module")
 def isolation(model: Any) -> Isolation:
-    told = use_delta_rule_operator(model)
-    assert ("kernels of flash-linear-attention" in told[0]) is HAS_GPU, told
     found = isolate(model)
     assert "cu_seqlens" in found.way.how, found.way.how
     return found
@@ -67,11 +73,11 @@ def loss_and_gradients(head: LossHead, batch: Batch) -> tuple[float, Tensor]:
     return float(loss.detach()), found
 
 
-def assert_same_as_alone(head: LossHead) -> None:
-    packed = collate_packs(packs(), pad_id=0)
+def assert_packs_are_documents_alone(head: LossHead, compile_model: Callable[[], object] = lambda: None) -> None:
     separate = collate([sample for line in packs() for sample in line], pad_id=0)
-    loss, gradients = loss_and_gradients(head, packed)
     wanted, wanted_gradients = loss_and_gradients(head, separate)
+    compile_model()
+    loss, gradients = loss_and_gradients(head, collate_packs(packs(), pad_id=0))
     assert abs(loss - wanted) <= LOSS_LIMIT[DTYPE] * wanted
     assert float((gradients - wanted_gradients).norm() / wanted_gradients.norm()) <= GRADIENT_LIMIT[DTYPE]
 
@@ -83,12 +89,19 @@ def test_no_document_changes_another_one(model: Any, isolation: Isolation) -> No
     assert leak <= LEAK_LIMIT[DTYPE] and difference <= DIFFERENCE_LIMIT[DTYPE]
 
 
-def test_loss_and_gradients_are_those_of_the_documents_alone(model: Any, isolation: Isolation) -> None:
-    assert_same_as_alone(LossHead(model, 64, None, 1.0, isolation=isolation))
-
-
-def test_the_measure_finds_documents_that_see_each_other(model: Any) -> None:
+def test_the_measure_finds_documents_that_see_each_other(model: Any, isolation: Isolation) -> None:
     with torch.no_grad():
         leak, _ = measure(model.eval(), Isolation(model, Way("nothing")))
     model.train()
     assert leak > LEAK_LIMIT[DTYPE]
+
+
+def test_loss_and_gradients_are_those_of_the_documents_alone(model: Any, isolation: Isolation) -> None:
+    assert_packs_are_documents_alone(LossHead(model, 64, None, 1.0, isolation=isolation))
+
+
+def test_compiled_layers_keep_documents_apart_too(model: Any, isolation: Isolation) -> None:
+    """The last test of the model: its layers stay compiled."""
+    backend = "inductor" if HAS_GPU else "aot_eager"
+    head = LossHead(model, 64, None, 1.0, isolation=isolation)
+    assert_packs_are_documents_alone(head, lambda: compile_layers(model, fixed_length=True, backend=backend))
