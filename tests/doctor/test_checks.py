@@ -381,6 +381,9 @@ def test_a_folder_that_cannot_be_written_fails() -> None:
     assert (outcome.status, "/proc/runs cannot be written" in outcome.found) == ("failed", True)
 
 
+TILED = ["--memory.tiled_head", "true"]
+
+
 def test_a_model_that_does_not_fit_fails_before_it_is_loaded() -> None:
     """Qwen3.5-4B with 8-bit Lion: 7.83 GiB of weights, 3.98 of state, and the gradients."""
     sizes = Sizes(4_205_751_296, 4_205_751_296, 635_699_200, 2, 1 + 4 / 256, releases_gradients=True)
@@ -401,6 +404,14 @@ def test_frozen_weights_have_no_gradient_and_no_state() -> None:
     assert mixers.weights == whole.weights
     assert mixers.trained < whole.trained == whole.weights
     assert mixers.held == mixers.stored + mixers.trained * mixers.bytes_per_weight < whole.held
+
+
+def test_a_tiled_head_has_no_whole_gradient() -> None:
+    flags = ["--memory.gradient_release", "true", "--train.max_grad_norm", "null"]
+    whole, tiled = (sizes_of(load_config(QUICKSTART, [*flags, *more]).config) for more in ([], TILED))
+    assert tiled.stored == whole.stored and tiled.held < whole.held
+    assert "memory.tiled_head: true" in (memory.judge(whole, whole.held, "here").fix or "")
+    assert "memory.tiled_head: true" not in (memory.judge(tiled, tiled.held, "here").fix or "")
 
 
 def test_what_is_set_already_is_not_advised_again() -> None:

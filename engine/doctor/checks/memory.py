@@ -35,6 +35,7 @@ def _savings(sizes: Sizes) -> str:
     """What makes a run smaller and is not set yet, by what it costs."""
     savings = {
         "memory.gradient_release: true": not sizes.releases_gradients,
+        "memory.tiled_head: true": sizes.releases_gradients and not (sizes.tiles_head or sizes.trains_mixers_alone),
         "train.optimizer: lion8bit": sizes.state_bytes_per_weight > STATE_BYTES["lion8bit"],
         "model.torch_dtype: bfloat16": sizes.bytes_per_weight > 2,
         "train.freeze_non_attention: true": not sizes.trains_mixers_alone,

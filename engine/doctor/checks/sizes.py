@@ -16,7 +16,7 @@ STATE_BYTES = {"adamw": 8.0, "lion": 4.0, "adamw8bit": 2 * (1 + 4 / 256), "lion8
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """Weights of a model, all and trained, of the largest trained tensor, and the bytes of one of them."""
+    """Weights of a model, all and trained, of the largest whole gradient, and the bytes of one of them."""
 
     weights: int
     trained: int
@@ -26,6 +26,7 @@ class Sizes:
     releases_gradients: bool = False
     recomputes: bool = False
     trains_mixers_alone: bool = False
+    tiles_head: bool = False
 
     @property
     def stored(self) -> int:
@@ -53,6 +54,7 @@ def sizes_of(config: Config) -> Sizes:
         config.memory.gradient_release,
         config.train.gradient_checkpointing != "none",
         config.train.freeze_non_attention,
+        config.memory.tiled_head,
     )
 
 
@@ -70,7 +72,7 @@ def model_folder(config: Config) -> Path:
 
 
 def _count(config: Config, folder: Path) -> tuple[int, int, int]:
-    """Trained weights, all weights, and those of the largest trained tensor."""
+    """Trained weights, all weights, and those of the largest tensor whose gradient is ever there as a whole."""
     import torch
 
     from engine.model.freeze import freeze_non_attention
@@ -86,8 +88,10 @@ def _count(config: Config, folder: Path) -> tuple[int, int, int]:
         model = AutoModelForCausalLM.from_config(shape, trust_remote_code=trusted)
     if config.train.freeze_non_attention:
         freeze_non_attention(model)
-    trained = [parameter.numel() for parameter in model.parameters() if parameter.requires_grad]
-    return sum(trained), sum(parameter.numel() for parameter in model.parameters()), max(trained)
+    trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    in_tiles = model.get_output_embeddings().weight if config.memory.tiled_head else None
+    largest = max((parameter.numel() for parameter in trained if parameter is not in_tiles), default=0)
+    return sum(map(torch.numel, trained)), sum(map(torch.numel, model.parameters())), largest
 
 
 def _tell_nobody(done: int, total: int) -> None:
