@@ -73,7 +73,7 @@ def loss_and_gradients(head: LossHead, batch: Batch) -> tuple[float, Tensor]:
     return float(loss.detach()), found
 
 
-def assert_packs_are_documents_alone(head: LossHead, compile_model: Callable[[], object] = lambda: None) -> None:
+def assert_same_as_alone(head: LossHead, compile_model: Callable[[], object] = lambda: None) -> None:
     separate = collate([sample for line in packs() for sample in line], pad_id=0)
     wanted, wanted_gradients = loss_and_gradients(head, separate)
     compile_model()
@@ -97,11 +97,11 @@ def test_the_measure_finds_documents_that_see_each_other(model: Any, isolation: 
 
 
 def test_loss_and_gradients_are_those_of_the_documents_alone(model: Any, isolation: Isolation) -> None:
-    assert_packs_are_documents_alone(LossHead(model, 64, None, 1.0, isolation=isolation))
+    assert_same_as_alone(LossHead(model, 64, None, 1.0, isolation=isolation))
 
 
 def test_compiled_layers_keep_documents_apart_too(model: Any, isolation: Isolation) -> None:
     """The last test of the model: its layers stay compiled."""
     backend = "inductor" if HAS_GPU else "aot_eager"
     head = LossHead(model, 64, None, 1.0, isolation=isolation)
-    assert_packs_are_documents_alone(head, lambda: compile_layers(model, fixed_length=True, backend=backend))
+    assert_same_as_alone(head, lambda: compile_layers(model, fixed_length=True, backend=backend))
