@@ -135,7 +135,7 @@ def ways(chunks: list[int], device: torch.device) -> Iterator[tuple[str, int | N
         yield "Liger, float32 sum", None, liger(torch.float32)
     if hasattr(F, "linear_cross_entropy"):
         yield "torch linear_cross_entropy", None, torchs()
-        yield "torch linear_cross_entropy, accurate", None, torchs(acc_policy="accurate")
+        yield "torch linear_cross_entropy, float32 sum", None, torchs(acc_policy="accurate", acc_dtype=torch.float32)
 
 
 def _without_kernel(way: Way) -> Way:
