@@ -124,15 +124,13 @@ def to_bytes(values, scale, borders, IN_PTX: tl.constexpr):
     A block of zeros, whose scale is 0, gets what bitsandbytes' search makes of its 0 / 0: the outermost entries.
     """
     sizes = multiply(tl.abs(values), reciprocal(scale, IN_PTX), IN_PTX)
-    if IN_PTX:
-        sizes = tl.minimum(sizes, 1.0)  # 1.0 for NaN too
-    else:
-        sizes = tl.where(sizes <= 1.0, sizes, 1.0)  # some interpreters make NaN of it
+    # 0 / 0 counts as 1; the interpreter's minimum may keep it
+    sizes = tl.minimum(sizes, 1.0) if IN_PTX else tl.where(sizes <= 1.0, sizes, 1.0)
     rank = tl.fma(sizes, 1e6 / 0.9, 8 / 9 + 0.5 + QUARTERS)
     for decade in tl.static_range(1, 7):
         rank = tl.minimum(rank, tl.fma(sizes, 1e6 / 0.9 / 5**decade, 8 / 9 * 2**decade + 0.5 + QUARTERS))
     rank = (rank.to(tl.int32, bitcast=True) >> 2) & 0xFF
-    is_negative = values.to(tl.int32, bitcast=True) < 0
-    border = tl.load(borders + rank + tl.where(is_negative, _RANKS, 0))
+    sign = values.to(tl.int32, bitcast=True) >> 31  # 0, or -1 for a negative number
+    border = tl.load(borders + (rank | (sign & _RANKS)))
     rank = tl.where(sizes < border, rank - 1, rank)
-    return (tl.where(is_negative, -rank, rank) + _ZERO).to(tl.uint8)
+    return ((rank ^ sign) - sign + _ZERO).to(tl.uint8)
