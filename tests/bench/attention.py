@@ -88,7 +88,8 @@ def packs(documents: Documents) -> dict[str, Forward]:
 
     def by_documents(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
         joined = (one.transpose(1, 2).flatten(0, 1) for one in (query, key, value))
-        return document_attention(*joined, borders, documents.length, query.shape[-1] ** -0.5)[0]
+        outputs: Tensor = document_attention(*joined, borders, documents.length, query.shape[-1] ** -0.5)[0]
+        return outputs
 
     found["by documents"] = by_documents
     if documents.device.type == "cuda":
@@ -104,8 +105,7 @@ def by_torch(kernels: list[SDPBackend] | None, *, shared: bool, mask: Tensor | N
         if kernels is None:
             return F.scaled_dot_product_attention(query, key, value, **options)
         with sdpa_kernel(kernels, set_priority=True):
-            outputs = F.scaled_dot_product_attention(query, key, value, **options)
-        return outputs
+            return F.scaled_dot_product_attention(query, key, value, **options)
 
     return forward
 

@@ -29,7 +29,8 @@ def _once(operation: Callable[[], Any], device: torch.device) -> float:
     operation()
     end_event.record()
     end_event.synchronize()
-    return begin_event.elapsed_time(end_event)
+    taken: float = begin_event.elapsed_time(end_event)
+    return taken
 
 
 def why_not(operation: Callable[[], Any]) -> str | None:
