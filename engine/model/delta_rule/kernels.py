@@ -16,6 +16,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from engine.model.delta_rule.chunk_indices import chunk_indices
 from engine.model.delta_rule.documents import CHUNK
 
 _FORWARD = ("q", "k", "v", "g", "beta", "scale", "initial_state", "output_final_state", "cu_seqlens", "chunk_indices")
@@ -175,7 +176,9 @@ class Kernels:
     def _indices(self, borders: Borders) -> Tensor | None:
         if borders.here is None:
             return None
-        return self.chunk_indices(borders.here, CHUNK, cu_seqlens_cpu=borders.on_host)
+        if borders.on_host is None:
+            return self.chunk_indices(borders.here, CHUNK)  # waits for the device
+        return chunk_indices(borders.on_host, borders.here)
 
 
 @cache
@@ -237,7 +240,7 @@ def _why_not_bound() -> str | None:
         (found.rule_backward, _BACKWARD),
         (found.convolution_forward, _CONVOLUTION),
         (found.convolution_backward, (*_CONVOLUTION, "dy", "dht")),
-        (found.chunk_indices, ("cu_seqlens_cpu",)),
+        (found.chunk_indices, ("cu_seqlens", "chunk_size")),
     ):
         lacking = [name for name in wanted if name not in inspect.signature(function).parameters]
         if lacking:
