@@ -145,7 +145,7 @@ def test_a_tensor_of_more_than_2_to_the_31_elements() -> None:
 @pytest.mark.parametrize("rate", [0.01, 0.0], ids=["given", "calibrated"])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
 def test_on_the_sphere_weights_are_those_of_the_formula(dtype: torch.dtype, rate: float) -> None:
-    """In float64; a stored weight is at most one step of its type away."""
+    """In float64; a stored weight is at most one step of bfloat16 away, of float32 as many as there are roundings."""
     parameter = torch.nn.Parameter(random((384, 520), dtype, seed=0))
     optimizer = optimizer_of(parameter, on_sphere=True, hyperball=True, hyperball_lr=rate, weight_decay=0.1)
     wanted, radius = LionByTorch(parameter.detach()), parameter.detach().double().norm()
@@ -163,8 +163,8 @@ def test_on_the_sphere_weights_are_those_of_the_formula(dtype: torch.dtype, rate
             angle = float(RATE * direction.norm() / radius)
         turned = before - angle * radius * direction / direction.norm()
         exact = turned * (radius / turned.norm())
-        step_of_type = exact.abs() * torch.finfo(dtype).eps + 1e-9
-        assert bool(((parameter.detach().double() - exact).abs() <= 1.01 * step_of_type).all())
+        allowed = exact.abs() * torch.finfo(dtype).eps * (4 if dtype == torch.float32 else 1.01) + 1e-9
+        assert bool(((parameter.detach().double() - exact).abs() <= allowed).all())
         assert same_bits(state_of(optimizer, parameter)["state1"], wanted.state["state1"])
         assert same_bits(state_of(optimizer, parameter)["absmax1"], wanted.state["absmax1"])
 
