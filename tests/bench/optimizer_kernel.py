@@ -201,14 +201,14 @@ def launches_of(step: Step) -> int:
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profile:
         step()
         torch.cuda.synchronize()
-    return sum(event.device_type == torch.autograd.DeviceType.CUDA for event in profile.events() or ())
+    return sum(str(event.device_type) == "DeviceType.CUDA" for event in profile.events() or ())
 
 
 def parity(on_sphere: bool, numel: int, device: torch.device) -> Parity:
     """Both ways from the same start, step by step with the same gradients."""
     torch.manual_seed(0)
     named = tensors(min(numel, 9216 * 256), 1, device)
-    twins = [(name, torch.nn.Parameter(parameter.detach().clone())) for name, parameter in named]
+    twins: list[tuple[str, Tensor]] = [(name, torch.nn.Parameter(one.detach().clone())) for name, one in named]
     both = [
         optimizer_of(named, by_kernel=True, on_sphere=on_sphere),
         optimizer_of(twins, by_kernel=False, on_sphere=on_sphere),
@@ -217,7 +217,7 @@ def parity(on_sphere: bool, numel: int, device: torch.device) -> Parity:
     for step in range(1, PARITY_STEPS + 1):
         gradient = torch.randn_like(named[0][1]) * 10.0**-step
         gradient.view(-1)[: 256 * step] = 0
-        for optimizer, [(_, parameter)] in zip(both, (named, twins), strict=True):
+        for optimizer, (_, parameter) in zip(both, (*named, *twins), strict=True):
             optimizer.begin_step(step, RATE)
             optimizer.update(parameter, gradient, keep if step % 2 else None)
     pairs = [(named[0][1], twins[0][1])]

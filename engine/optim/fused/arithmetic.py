@@ -64,6 +64,12 @@ def reciprocal(a, IN_PTX: tl.constexpr):
 
 
 @triton.jit
+def look_up(table, places, SIZE: tl.constexpr):
+    """The numbers at `places` of a table of SIZE, through shared memory: loads far apart would take several cycles."""
+    return tl.gather(tl.load(table + tl.arange(0, SIZE)), places, 0)
+
+
+@triton.jit
 def move_8bit(moment, gradient, beta1, beta2, IN_PTX: tl.constexpr):
     """Lion's blend, whose sign is the direction, and the next moment; the order of bitsandbytes' 8-bit kernel."""
     beta1, beta2 = tl.cast(beta1, tl.float32), tl.cast(beta2, tl.float32)  # the interpreter hands over float64
@@ -131,6 +137,6 @@ def to_bytes(values, scale, borders, IN_PTX: tl.constexpr):
         rank = tl.minimum(rank, tl.fma(sizes, 1e6 / 0.9 / 5**decade, 8 / 9 * 2**decade + 0.5 + QUARTERS))
     rank = (rank.to(tl.int32, bitcast=True) >> 2) & 0xFF
     sign = values.to(tl.int32, bitcast=True) >> 31  # 0, or -1 for a negative number
-    border = tl.load(borders + (rank | (sign & _RANKS)))
+    border = look_up(borders, rank | (sign & _RANKS), 2 * _RANKS)
     rank = tl.where(sizes < border, rank - 1, rank)
     return ((rank ^ sign) - sign + _ZERO).to(tl.uint8)

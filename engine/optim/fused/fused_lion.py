@@ -47,8 +47,7 @@ class FusedLion:
         self._watched = torch.zeros(3, self._room, dtype=torch.float32, device=device)
         self._written: set[int] = set()
         self._outdated: set[int] = set()
-        largest = max(parameter.numel() for parameter in parameters)
-        self._sums = torch.zeros(3 * -(-largest // TILE), dtype=torch.float64, device=device)
+        self._sums = torch.zeros(0, dtype=torch.float64, device=device)
         self._turn = torch.ones(2, dtype=torch.float32, device=device)
 
     @staticmethod
@@ -115,6 +114,7 @@ class FusedLion:
             as_int32(stream.key1) if stream is not None else 0,
             TILE=TILE,
             IS_WHOLE=count % TILE == 0,
+            IS_HUGE=size + TILE >= 2**31,
             IN_8BIT="absmax1" in state,
             AT_RANDOM=stream is not None,
             ON_SPHERE=turn is not None,
@@ -139,6 +139,8 @@ class FusedLion:
         from engine.optim.fused.hyperball_kernels import direction_kernel, turn_kernel
 
         programs = -(-parameter.numel() // TILE)
+        if len(self._sums) < 3 * programs:
+            self._sums = self._sums.new_zeros(3 * programs)
         direction_kernel[(programs,)](
             parameter.detach(),
             gradient,

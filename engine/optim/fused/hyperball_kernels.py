@@ -11,7 +11,7 @@ For W - t * u, with u of -1, 0 and 1, the length that brings it back to the radi
 import triton
 import triton.language as tl
 
-from engine.optim.fused.arithmetic import move_8bit, move_32bit, multiply
+from engine.optim.fused.arithmetic import look_up, move_8bit, move_32bit, multiply
 from engine.optim.fused.lion_kernel import BLOCK, of_each
 
 
@@ -41,7 +41,7 @@ def direction_kernel(
         block = tl.arange(0, TILE // BLOCK)
         byte = tl.load(state + start + local, mask=is_mine, other=128)
         scale = tl.load(scales + start // BLOCK + block, mask=block * BLOCK < left, other=0.0)
-        moment = multiply(tl.load(code + byte), of_each(scale, TILE), IN_PTX)
+        moment = multiply(look_up(code, byte.to(tl.int32), 256), of_each(scale, TILE), IN_PTX)
         blend, moment = move_8bit(moment, slope, beta1, beta2, IN_PTX)
     else:
         moment = tl.load(state + start + local, mask=is_mine, other=0.0)

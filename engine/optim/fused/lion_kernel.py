@@ -8,6 +8,7 @@ import triton
 import triton.language as tl
 
 from engine.optim.fused.arithmetic import (
+    look_up,
     move_8bit,
     move_32bit,
     multiply,
@@ -22,7 +23,7 @@ from engine.optim.fused.arithmetic import (
 BLOCK = tl.constexpr(256)
 
 
-@triton.jit(do_not_specialize=["stride", "first_key", "second_key"])
+@triton.jit(do_not_specialize=["stride", "first_key", "second_key"], do_not_specialize_on_alignment=["keep"])
 def lion_kernel(
     weights,  # [size], stored: bfloat16, float16 or float32
     gradient,  # [count]: elements `begin` to `begin + count` of the tensor's gradient
@@ -45,6 +46,7 @@ def lion_kernel(
     second_key,
     TILE: tl.constexpr,
     IS_WHOLE: tl.constexpr,  # every program has TILE elements
+    IS_HUGE: tl.constexpr,  # places of elements need more than 32 bits
     IN_8BIT: tl.constexpr,
     AT_RANDOM: tl.constexpr,
     ON_SPHERE: tl.constexpr,
@@ -66,11 +68,12 @@ def lion_kernel(
     start += begin
 
     # The watched weights: a few of each program's own, computed by themselves before it stores anything.
-    first, last = tl.cdiv(start, stride), tl.cdiv(start + tl.minimum(left, TILE), stride)
+    here = start if IS_HUGE else start.to(tl.int32)  # a division of 64 bits takes long
+    first, last = tl.cdiv(here, stride), tl.cdiv(here + tl.minimum(left, TILE).to(here.dtype), stride)
     for place in range(first, last, WATCHES):
         watch = place + tl.arange(0, WATCHES)  # [WATCHES]
         is_mine = watch < last
-        element = watch * stride
+        element = watch.to(tl.int64) * stride
         before = tl.load(weights + element, mask=is_mine, other=0.0).to(tl.float32)
         slope = tl.load(gradient + (element - start), mask=is_mine, other=0.0).to(tl.float32)
         if IN_8BIT:
@@ -115,7 +118,7 @@ def lion_kernel(
         else:
             byte = tl.load(state + local, mask=is_mine, other=128)
             scale = tl.load(scales + block, mask=block * BLOCK < left, other=0.0)
-        moment = multiply(tl.load(code + byte), of_each(scale, TILE), IN_PTX)
+        moment = multiply(look_up(code, byte.to(tl.int32), 256), of_each(scale, TILE), IN_PTX)
         blend, moment = move_8bit(moment, slope, beta1, beta2, IN_PTX)
     else:
         moment = tl.load(state + local, mask=local < left, other=0.0)
