@@ -55,7 +55,7 @@ def _(
     outputs = torch.empty_like(value, memory_format=torch.contiguous_format)
     if not _has_kernels(value):
         return outputs, value.new_empty(0, dtype=torch.float32), value.new_empty(0)
-    return outputs, torch.empty_like(decay, dtype=torch.float32), key.new_empty(*beta.shape, CHUNK)
+    return outputs, decay.new_empty(decay.shape, dtype=torch.float32), key.new_empty(*beta.shape, CHUNK)
 
 
 @torch.library.custom_op("pgs::gated_delta_rule_backward", mutates_args=())
@@ -75,7 +75,7 @@ def gated_delta_rule_backward(
     if _has_kernels(value):
         borders = Borders(cu_seqlens, cu_seqlens_cpu)
         found = kernels().rule_gradients(gradient, query, key, value, beta, total, inverse, borders)
-        of_query, of_key, of_value, of_decay, of_beta = found
+        of_query, of_key, of_value, of_decay, of_beta = (one.contiguous() for one in found)  # as a graph expects them
         return of_query.to(query), of_key.to(key), of_value.to(value), of_decay.to(decay), of_beta.to(beta)
     on_host = cu_seqlens if cu_seqlens_cpu is None else cu_seqlens_cpu
     return rule.backward(gradient, query, key, value, decay, beta, on_host)
