@@ -284,7 +284,7 @@ class Trainer:
             batch = collate([sample for line in lines for sample in line], self.pad_id)
         if self.compiler is not None:
             batch = filled_up(batch, self.config.train.per_device_batch_size, self.pad_id)
-        return batch.pinned() if self.device.type == "cuda" else batch
+        return batch.pinned() if self.head.device.type == "cuda" else batch
 
     def trained_parameters(self) -> Iterator[tuple[str, Tensor]]:
         """The model's weights that take gradients, with their names."""
