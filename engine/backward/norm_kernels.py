@@ -30,7 +30,7 @@ class NormKernels:
         """Note the gradient's norm at `place`, added to the one there if `adds`. One launch, two for large ones."""
         flat = gradient.reshape(-1)
         tiles = -(-len(flat) // TILE)
-        programs = min(tiles, PROGRAMS)
+        programs = max(1, min(tiles, PROGRAMS))
         results = self._norms, self._last, self._is_finite, place
         squares_kernel[(programs,)](
             flat, len(flat), self._sums, *results, ADDS=adds, IS_ALONE=programs == 1, TILE=TILE, num_warps=WARPS
