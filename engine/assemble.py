@@ -90,7 +90,7 @@ def assemble(loaded: Loaded, session: Session, opened: Opened, command: str) -> 
     model = _load_weights(config, folder, device, opened.checkpoint)
     original = _original_files(config, folder, opened.checkpoint, model, session)
     check_vocabulary(model, tokenizer)
-    _prepare_layers(model, config, session)
+    _prepare_layers(model, config, session, one_length=_has_one_length(sampler))
     head = loss_head(model, config.memory.chunked_loss, config.memory.loss_chunk_tokens)
     sampler, isolation = keep_packs_apart(model, sampler, config, data, session)
     if isolation is None and config.data.packing:  # without packs there are more steps
@@ -242,12 +242,13 @@ def _check_with_all_known(config: Config, session: Session, device: torch.device
             session.say(f"note: {note}")
 
 
-def _prepare_layers(model: PreTrainedModel, config: Config, session: Session) -> None:
+def _prepare_layers(model: PreTrainedModel, config: Config, session: Session, *, one_length: bool) -> None:
     """Put our operators and kernels into the layers, then float8, freeze, recompute: each builds on the one before."""
     tell_packs_by_position_ids(model)
     for sentence in use_delta_rule_operator(model):
         session.say(sentence)
-    if config.model.attn_implementation == "auto" and (told := use_attention_kernels(model)):
+    is_free = config.model.attn_implementation == "auto"
+    if is_free and (told := use_attention_kernels(model, one_length=one_length)):
         session.say(told)
     if config.memory.float8_training:
         session.say(use_float8(model).sentence())
@@ -265,9 +266,13 @@ def _compile_layers(
     from engine.model.compiled.watch import CompilerWatch  # imports the compiler
 
     laid_out = isolation.way.mixers if isolation is not None else ()
-    has_one_length = sampler.pack_length is not None or len(set(sampler.lengths)) == 1
-    session.say(compile_layers(model, fixed_length=has_one_length, leave_out=laid_out).sentence())
+    session.say(compile_layers(model, fixed_length=_has_one_length(sampler), leave_out=laid_out).sentence())
     return CompilerWatch(session.say)
+
+
+def _has_one_length(sampler: EpochSampler) -> bool:
+    """Whether all lines of training are as long as each other."""
+    return sampler.pack_length is not None or len(set(sampler.lengths)) == 1
 
 
 def _optimizer(model: PreTrainedModel, config: Config) -> TensorOptimizer:

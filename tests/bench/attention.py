@@ -22,7 +22,7 @@ from torch import Tensor
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 
-from engine.model.attention.interface import QUICKEST_FIRST
+from engine.model.attention.interface import CUDNN_FIRST
 from engine.model.attention.operator import document_attention
 from tests.bench.training.machine import describe_machine
 from tests.bench.training.stopwatch import milliseconds, why_not
@@ -76,7 +76,7 @@ def whole_lines() -> dict[str, Forward]:
         found[f"{name}, key heads shared"] = by_torch([kernel], shared=True)
         found[f"{name}, key heads repeated"] = by_torch([kernel], shared=False)
     found["torch's own choice"] = by_torch(None, shared=True)
-    found["the quickest that applies"] = by_torch(QUICKEST_FIRST, shared=True)
+    found["cuDNN first, then what applies"] = by_torch(CUDNN_FIRST, shared=True)
     return found
 
 

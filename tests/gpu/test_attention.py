@@ -9,7 +9,7 @@ import torch
 
 from engine.model.attention.check import gradient_error
 from engine.model.attention.install import ERROR_LIMIT, use_attention_kernels
-from engine.model.attention.interface import NAME
+from engine.model.attention.interface import NAME_FOR_ONE_LENGTH
 from engine.model.delta_rule.install import use_delta_rule_operator
 from engine.model.head import LossHead
 from engine.model.packed.proof import isolate
@@ -33,7 +33,7 @@ def model() -> Any:
         if parameter.dim() > 1:
             torch.nn.init.normal_(parameter, std=0.1)
     use_delta_rule_operator(built)
-    assert use_attention_kernels(built) is not None and built.config._attn_implementation == NAME
+    assert use_attention_kernels(built, one_length=True) and built.config._attn_implementation == NAME_FOR_ONE_LENGTH
     return built
 
 

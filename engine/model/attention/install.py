@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from engine.model.attention.check import gradient_error
-from engine.model.attention.interface import KINDS, NAME, register
+from engine.model.attention.interface import KINDS, NAME, NAME_FOR_ONE_LENGTH, register
 from engine.model.decoder import decoder_of
 from engine.session.failures import is_out_of_memory
 
@@ -26,26 +26,28 @@ _OLDEST_CAPABILITY = (8, 0)
 _WIDEST_HEAD = 256
 
 
-def use_attention_kernels(model: PreTrainedModel) -> str | None:
+def use_attention_kernels(model: PreTrainedModel, *, one_length: bool) -> str | None:
     """Let the model's attention run in the quickest kernels of this GPU; returns what to tell of it.
 
-    None where it stays as it is: on the CPU, for weights or heads that flash attention does not take, for models whose
-    attention is of another kind or which another implementation was asked for, and where the proof fails.
+    `one_length` says that all lines of training are as long as each other. None where attention stays as it is: on the
+    CPU, for weights or heads that flash attention does not take, for models whose attention is of another kind or which
+    another implementation was asked for, and where the proof fails.
     """
     if not (model.device.type == "cuda" and _may_be_replaced(model) and _kernels_take(model)):
         return None
-    if not replace_attention(model):
+    if not replace_attention(model, one_length=one_length):
         return None
-    return "attention runs in torch's quickest kernel (cuDNN, then flash), and in packs by documents, without a mask"
+    kernel = "cuDNN's kernel where it applies" if one_length else "flash attention"
+    return f"attention runs in {kernel}, and in packs by documents, without a mask"
 
 
-def replace_attention(model: PreTrainedModel) -> bool:
+def replace_attention(model: PreTrainedModel, *, one_length: bool = False) -> bool:
     """Let the model's attention be that of `interface`; False, and all as before, where that gives something else."""
     config = model.config.get_text_config()
     before = config._attn_implementation
     wanted = _last_hidden(model)
     register()
-    config._attn_implementation = NAME
+    config._attn_implementation = NAME_FOR_ONE_LENGTH if one_length else NAME
     if _is_as_before(model, wanted):
         return True
     config._attn_implementation = before

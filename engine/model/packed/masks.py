@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from torch import Tensor
 
-from engine.model.attention.interface import NAME
+from engine.model.attention.interface import NAMES
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -17,7 +17,7 @@ _KNOWN_KINDS = {"full_attention", "linear_attention"}
 def takes_document_mask(model: PreTrainedModel) -> bool:
     """Whether attention runs in torch's operation and looks back without a bound, so that `document_masks` fit it."""
     config = model.config.get_text_config()
-    if getattr(config, "_attn_implementation", None) not in ("sdpa", NAME):
+    if getattr(config, "_attn_implementation", None) not in ("sdpa", *NAMES):
         return False
     kinds = getattr(config, "layer_types", None)
     if kinds is not None:

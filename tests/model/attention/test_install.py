@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
+from torch.nn.attention import SDPBackend
 from transformers import AutoConfig, AutoModelForCausalLM
 
 from engine.data.feeding.batches import Batch, collate, collate_packs
@@ -95,6 +97,22 @@ def test_packs_are_taken_by_documents_with_the_numbers_of_documents_alone(family
     torch.testing.assert_close(loss_and_gradients(head, separate), wanted, rtol=1e-4, atol=1e-4)
 
 
+def test_cudnn_is_asked_first_in_training_on_lines_of_one_length_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[SDPBackend] = []
+
+    def asking(kernels: list[SDPBackend], set_priority: bool) -> Any:
+        asked.append(kernels[0])
+        return nullcontext()
+
+    monkeypatch.setattr(interface, "sdpa_kernel", asking)
+    ids = torch.arange(1, 9)[None]
+    for one_length, training in ((False, True), (True, False), (True, True)):
+        model = small("llama", num_hidden_layers=1)
+        replace_attention(model, one_length=one_length)
+        model.train(training)(ids, use_cache=False)
+        assert (asked[-1] == SDPBackend.CUDNN_ATTENTION) is (one_length and training)
+
+
 @pytest.mark.parametrize("family", ["llama", "qwen3_5"])
 def test_a_packed_batch_has_no_mask_of_its_tokens(family: str) -> None:
     model = small(family)
@@ -128,7 +146,7 @@ def test_where_the_kernel_fails_packs_get_a_mask_as_before(monkeypatch: pytest.M
 
 def test_attention_that_gives_something_else_stays_the_librarys(monkeypatch: pytest.MonkeyPatch) -> None:
     def halved(*args: Any, **kwargs: Any) -> tuple[Tensor, None]:
-        return interface._of_library(*args[:5], kwargs)[0] / 2, None
+        return interface._of_library(*args[:5], interface.FLASH_FIRST, kwargs)[0] / 2, None
 
     model = small("qwen3")
     monkeypatch.setattr(interface, "attend", halved)
@@ -140,7 +158,7 @@ def test_attention_that_gives_something_else_stays_the_librarys(monkeypatch: pyt
 
 def test_without_a_gpu_a_model_stays_as_it_is() -> None:
     model = small("llama")
-    assert use_attention_kernels(model) is None and model.config._attn_implementation == "sdpa"
+    assert use_attention_kernels(model, one_length=True) is None and model.config._attn_implementation == "sdpa"
 
 
 def test_a_saved_model_does_not_name_our_attention(tmp_path: Path) -> None:
@@ -155,7 +173,7 @@ def test_a_saved_model_does_not_name_our_attention(tmp_path: Path) -> None:
 @pytest.mark.parametrize("packed", [False, True])
 def test_a_compiled_layer_has_our_attention_in_one_graph(packed: bool) -> None:
     model = small("qwen3")
-    replace_attention(model)
+    replace_attention(model, one_length=True)
     attention: Any = model.model.layers[0].self_attn
     hidden = torch.randn(2, 30, 32, generator=torch.Generator().manual_seed(5)).requires_grad_()
     rotary = model.model.rotary_emb(hidden, torch.arange(30)[None])
