@@ -97,6 +97,7 @@ def assemble(loaded: Loaded, session: Session, opened: Opened, command: str) -> 
         total_steps = train.max_steps or sampler.steps_in(train.epochs)
     compiler = _compile_layers(model, sampler, isolation, session) if config.model.compile else None
     optimizer = _optimizer(model, config)
+    session.say(optimizer.describe())
     trained = [(name, parameter) for name, parameter in model.named_parameters() if parameter.requires_grad]
     norms = GradientNorms(trained)
     releases = config.memory.gradient_release

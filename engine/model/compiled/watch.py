@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+import torch
 from torch._dynamo.exc import TorchDynamoException
 from torch._dynamo.utils import calculate_time_spent, counters, get_compilation_metrics
 
@@ -57,6 +58,8 @@ class CompilerWatch:
             raise UserError(
                 f"model.compile: the layers cannot be compiled, each as one graph ({reason}); set model.compile: false."
             ) from error
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()  # where the compiler tried its kernels, and first calls theirs
         done = Compiled.so_far().since(before)
         graphs = "1 graph" if done.graphs == 1 else f"{done.graphs} graphs"
         self.say(f"compiled {graphs} in {done.seconds:.1f} s")
