@@ -110,6 +110,34 @@ def test_an_update_holds_slices_and_at_most_one_float32_matrix(
     assert 0 < slices <= 8  # copies of weights, gradient and state, bits, rounding; the rules are only given slices
 
 
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("kept", [None, True])
+def test_a_step_in_parts_is_the_whole_and_counts_once(
+    name: str, kept: bool | None, make: Any, gradient_of: Any
+) -> None:
+    start = gradient_of(0, (72, 96)).bfloat16()
+    (whole, one), (parts, other) = (make(start, optimizer=name, stochastic_rounding=True) for _ in range(2))
+    keep = None if kept is None else torch.tensor(kept)
+    for step in (1, 2, 3):
+        gradient = gradient_of(step, (72, 96))
+        for optimizer in (one, other):
+            optimizer.begin_step(step, 1e-3)
+        one.update(whole, gradient, keep)
+        for begin in range(0, gradient.numel(), 24 * 96):
+            other.update(parts, gradient.view(-1)[begin : begin + 24 * 96].view(24, 96), keep, begin=begin)
+        assert other.movement().tolist() == pytest.approx(one.movement().tolist(), rel=1e-9)
+    assert torch.equal(whole, parts)
+    states = one.state_dict()["state"][0], other.state_dict()["state"][0]
+    for key, value in states[0].items():
+        assert torch.equal(torch.as_tensor(states[1][key]), torch.as_tensor(value)), key
+
+
+def test_how_tensors_are_moved_is_told(make: Any, gradient_of: Any) -> None:
+    described = {name: make(gradient_of(0, (48, 96)), optimizer=name)[1].describe() for name in NAMES}
+    assert described["lion8bit"] == "optimizer: torch and bitsandbytes, slice by slice"
+    assert described["adamw"] == "optimizer: torch, slice by slice"
+
+
 def test_all_state_is_there_before_the_first_step(make: Any, gradient_of: Any) -> None:
     for name in NAMES:
         ours, optimizer = make(gradient_of(0, (48, 96)), optimizer=name, on_sphere=True)
