@@ -18,9 +18,9 @@ from engine.backward.release import GradientRelease
 from engine.backward.tiled_head import TiledHead
 from engine.commands import CommandDesk
 from engine.config import Config
-from engine.data import EpochSampler, PreparedData, Sample
-from engine.data.feeding.batches import Batch, collate, collate_packs
-from engine.data.feeding.fill_up import filled_up
+from engine.data import EpochSampler, PreparedData
+from engine.data.feeding.batches import Batch
+from engine.data.feeding.maker import BatchMaker
 from engine.data.feeding.prefetch import BatchFeed
 from engine.errors import UserError
 from engine.evaluate import evaluate
@@ -91,10 +91,13 @@ class Trainer:
     untold: StepReport | None = None
     """The last step, while some of its numbers are still on the device."""
     last_told: Step | None = None
+    batch_of: BatchMaker = field(init=False)
     feed: BatchFeed = field(init=False)
 
     def __post_init__(self) -> None:
         size, ahead = self.config.train.per_device_batch_size, self.config.data.num_workers
+        lines, pins = None if self.compiler is None else size, self.head.device.type == "cuda"
+        self.batch_of = BatchMaker(self.pad_id, self.sampler.pack_length, lines, pins)
         self.feed = BatchFeed(self.sampler, self.data.train, self.batch_of, size, ahead)
 
     def run(self) -> End:
@@ -274,17 +277,6 @@ class Trainer:
         where.step, where.rows = self.progress.step + 1, rows_of(prepared.batches)
         where.longest_row = prepared.longest
         return prepared.batches, prepared.epoch
-
-    def batch_of(self, lines: Sequence[Sequence[Sample]]) -> Batch:
-        """A batch of packs, or without packing of the one sample in each line; for a GPU in page-locked memory."""
-        if self.sampler.pack_length is not None:
-            length = self.sampler.pack_length if self.compiler is not None else None
-            batch = collate_packs(lines, self.pad_id, length)
-        else:
-            batch = collate([sample for line in lines for sample in line], self.pad_id)
-        if self.compiler is not None:
-            batch = filled_up(batch, self.config.train.per_device_batch_size, self.pad_id)
-        return batch.pinned() if self.head.device.type == "cuda" else batch
 
     def trained_parameters(self) -> Iterator[tuple[str, Tensor]]:
         """The model's weights that take gradients, with their names."""

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from engine.commands import CommandDesk
+from engine.data.feeding.maker import BatchMaker
 from engine.errors import UserError
 from engine.events import Resume, Step
-from engine.train import Trainer
 
 from .conftest import Outcome
 from .stack import PACKED, Left, assert_same
@@ -53,16 +53,16 @@ def test_a_run_that_is_stopped_and_resumed_with_it_is_one_without_it(
 def test_a_fault_in_the_thread_ends_the_run_at_its_step_in_its_own_words(
     train: Train, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    batch_of = Trainer.batch_of
+    make = BatchMaker.__call__
     made = [0]
 
-    def fail(trainer: Trainer, lines: Any) -> Any:
+    def fail(maker: BatchMaker, lines: Any) -> Any:
         made[0] += 1
         if made[0] == 6:  # the first is the rehearsal's
             raise UserError("the cache of the tokens is gone")
-        return batch_of(trainer, lines)
+        return make(maker, lines)
 
-    monkeypatch.setattr(Trainer, "batch_of", fail)
+    monkeypatch.setattr(BatchMaker, "__call__", fail)
     done = train(*AHEAD)
     assert (done.code, done.end.status, done.end.last_step) == (1, "failed", 4)
     assert "the cache of the tokens is gone" in done.end.reason
