@@ -76,7 +76,7 @@ def main() -> None:
             print(f"{found.case}: differing weights {found.weights:.2e}, state {found.state:.2e}, ", end="")
             print(f"scales {found.scales:.2e}")
         rows = []
-        for name, make in ways().items():
+        for name, make in (ways() | (sweep() if arguments.sweep else {})).items():
             named = tensors(arguments.numel, arguments.tensors, device)
             row = measured(name, make(named), named, arguments.rounds, on_gpu)
             rows.append(row)
@@ -96,6 +96,7 @@ def read_arguments() -> argparse.Namespace:
     parser.add_argument("--numel", type=int, default=9216 * 2560, help="weights of a tensor, a multiple of 64")
     parser.add_argument("--tensors", type=int, default=16, help="so many that no cache holds them")
     parser.add_argument("--rounds", type=int, default=10)
+    parser.add_argument("--sweep", action="store_true", help="the kernel with other tiles and numbers of warps too")
     parser.add_argument("--out", type=Path)
     return parser.parse_args()
 
@@ -174,6 +175,25 @@ def ways() -> dict[str, Callable[..., Step]]:
     if find_spec("flashoptim") is not None:
         found["flashoptim FlashLion"] = library("flashoptim", "FlashLion")
     return found
+
+
+def sweep() -> dict[str, Callable[..., Step]]:
+    """The kernel with other constants of compilation than those that it has in runs."""
+
+    def with_constants(tile: int, warps: int) -> Callable[..., Step]:
+        def make(named: list[tuple[str, Tensor]]) -> Step:
+            step = ours(by_kernel=True)(named)
+
+            def patched() -> None:
+                with patch.multiple("engine.optim.fused.fused_lion", TILE=tile, WARPS=warps):
+                    step()
+
+            return patched
+
+        return make
+
+    sizes = [(1024, 4), (2048, 4), (4096, 4), (4096, 16), (8192, 8), (8192, 16), (16384, 16)]
+    return {f"kernel, tiles of {tile}, {warps} warps": with_constants(tile, warps) for tile, warps in sizes}
 
 
 def measured(way: str, step: Step, named: list[tuple[str, Tensor]], rounds: int, on_gpu: bool) -> Row:

@@ -114,7 +114,7 @@ class FusedLion:
             as_int32(stream.key1) if stream is not None else 0,
             TILE=TILE,
             IS_WHOLE=count % TILE == 0,
-            IS_HUGE=size + TILE >= 2**31,
+            IS_HUGE=size >= 2**30,
             IN_8BIT="absmax1" in state,
             AT_RANDOM=stream is not None,
             ON_SPHERE=turn is not None,
