@@ -69,14 +69,16 @@ def _is_as_before(model: PreTrainedModel, wanted: Tensor) -> bool:
 
 @torch.no_grad()
 def _last_hidden(model: PreTrainedModel) -> Tensor:
-    """The last hidden vectors of a few tokens, float32 [B, S, H], without dropout."""
+    """The last hidden vectors of a few tokens, float32 [B, S, H], in training, each time with the same dropout."""
     embeddings = model.get_input_embeddings()
-    generator = torch.Generator().manual_seed(0)
-    ids = torch.randint(embeddings.num_embeddings, PROBE_SHAPE, generator=generator).to(embeddings.weight.device)
+    ids = torch.randint(embeddings.num_embeddings, PROBE_SHAPE, generator=torch.Generator().manual_seed(0))
     was_training = model.training
-    model.eval()
+    model.train()
     try:
-        hidden: Tensor = decoder_of(model)(input_ids=ids, use_cache=False).last_hidden_state
+        with torch.random.fork_rng():
+            torch.manual_seed(0)
+            decoder = decoder_of(model)
+            hidden: Tensor = decoder(input_ids=ids.to(embeddings.weight.device), use_cache=False).last_hidden_state
     finally:
         model.train(was_training)
     return hidden.float()
