@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.gpu, on_gpu_alone]
 STEPS = 20
 FLOAT8 = ("--memory.float8_training", "true")
 COMMON = (
-    *("--train.max_steps", STEPS, "--train.learning_rate", 3e-4),
+    *("--train.max_steps", STEPS, "--train.learning_rate", 3e-4, "--train.lr_scheduler", "constant"),
     *("--data.packing", "true", "--data.max_seq_length", 256),
 )
 CLOSE = 3e-2
@@ -58,6 +58,6 @@ def test_it_learns_as_bfloat16_does(
     assert losses != wanted, "nothing was multiplied in float8"
     assert losses[0] == pytest.approx(wanted[0], rel=CLOSE / 10)
     assert losses == pytest.approx(wanted, rel=CLOSE)
-    assert losses[-1] < 0.8 * losses[0]
+    assert losses[0] - losses[-1] >= 0.9 * (wanted[0] - wanted[-1]) > 0.4, "it learns as much"
     first, its_first = found.of(Step)[0], plain.of(Step)[0]
     assert first.hidden_norm == pytest.approx(its_first.hidden_norm, rel=0.1)

@@ -39,7 +39,7 @@ def model(request: pytest.FixtureRequest) -> Any:
     told = use_delta_rule_operator(built)
     assert ("kernels of flash-linear-attention" in told[0]) is HAS_GPU, told
     if request.param == "kernels":
-        assert HAS_GPU is (use_attention_kernels(built) is not None)
+        assert HAS_GPU is (use_attention_kernels(built, one_length=False) is not None)
     return built
 
 
