@@ -19,7 +19,8 @@ STEPS = 8
 PACKED = ("--data.packing", "true", "--data.max_seq_length", 512)
 TOLERANCE = 1e-2 if HAS_GPU else 1e-4
 """Share of a loss: bfloat16 on the GPU, where fused operations round less often; float32 on the CPU."""
-OFFLOAD = ("--memory.offload_activations", "true")
+OFFLOAD = ("--memory.offload_activations", "true", "--train.per_device_batch_size", 10)
+"""So many rows that the inputs of layers are above the 1 MiB from which on they leave the GPU, if one row is long."""
 
 
 @pytest.mark.parametrize(
