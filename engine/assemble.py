@@ -90,7 +90,7 @@ def assemble(loaded: Loaded, session: Session, opened: Opened, command: str) -> 
     model = _load_weights(config, folder, device, opened.checkpoint)
     original = _original_files(config, folder, opened.checkpoint, model, session)
     check_vocabulary(model, tokenizer)
-    _prepare_layers(model, config, session, one_length=_has_one_length(sampler))
+    _prepare_layers(model, config, session, one_length=len(set(sampler.lengths)) == 1)
     head = loss_head(model, config.memory.chunked_loss, config.memory.loss_chunk_tokens)
     sampler, isolation = keep_packs_apart(model, sampler, config, data, session)
     if isolation is None and config.data.packing:  # without packs there are more steps
@@ -267,13 +267,9 @@ def _compile_layers(
     from engine.model.compiled.watch import CompilerWatch  # imports the compiler
 
     laid_out = isolation.way.mixers if isolation is not None else ()
-    session.say(compile_layers(model, fixed_length=_has_one_length(sampler), leave_out=laid_out).sentence())
+    has_one_length = sampler.pack_length is not None or len(set(sampler.lengths)) == 1
+    session.say(compile_layers(model, fixed_length=has_one_length, leave_out=laid_out).sentence())
     return CompilerWatch(session.say)
-
-
-def _has_one_length(sampler: EpochSampler) -> bool:
-    """Whether all lines of training are as long as each other."""
-    return sampler.pack_length is not None or len(set(sampler.lengths)) == 1
 
 
 def _optimizer(model: PreTrainedModel, config: Config) -> TensorOptimizer:

@@ -29,7 +29,7 @@ _WIDEST_HEAD = 256
 def use_attention_kernels(model: PreTrainedModel, *, one_length: bool) -> str | None:
     """Let the model's attention run in the quickest kernels of this GPU; returns what to tell of it.
 
-    `one_length` says that all lines of training are as long as each other. None where attention stays as it is: on the
+    `one_length` says that all rows of training are as long as each other. None where attention stays as it is: on the
     CPU, for weights or heads that flash attention does not take, for models whose attention is of another kind or which
     another implementation was asked for, and where the proof fails.
     """
