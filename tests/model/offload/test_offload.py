@@ -88,6 +88,37 @@ def test_each_input_leaves_and_comes_back_once_in_reverse(build: Build) -> None:
     assert set(copies.waited) == set(range(9)), "every copy was waited for before its tensor was let go"
 
 
+class Late(AtOnce):
+    """Copies in their order, each only when it is waited for, as those of a busy stream may be; else there is NaN."""
+
+    def __init__(self) -> None:
+        self._pending: list[tuple[Tensor, Tensor]] = []
+        self._done = 0
+
+    def buffers(self, nbytes: int) -> list[Tensor]:
+        return [torch.full((nbytes,), 255, dtype=torch.uint8)]
+
+    def start(self, source: Tensor, target: Tensor) -> Any:
+        target.fill_(torch.nan)
+        self._pending.append((source, target))
+        return len(self._pending)
+
+    def wait(self, copy: Any) -> None:
+        for source, target in self._pending[self._done : copy]:
+            target.copy_(source)
+        self._done = max(self._done, copy)
+
+
+def test_nothing_is_taken_before_its_copies_are_over(build: Build) -> None:
+    plain, model = build("llama", num_hidden_layers=6), build("llama", num_hidden_layers=6)
+    for each in (plain, model):
+        recompute_activations(each, "full")
+    offload_layer_inputs(model, Late())
+    expected = gradients(plain)
+    for _ in range(2):
+        assert_equal(gradients(model), expected)
+
+
 @pytest.mark.parametrize("compiles", [False, True], ids=["eager", "compiled"])
 @pytest.mark.parametrize("how", ["full", "selective"])
 def test_the_forward_pass_leaves_the_inputs_of_two_layers_on_the_device(build: Build, how: Any, compiles: bool) -> None:
