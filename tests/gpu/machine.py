@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
 import torch
@@ -14,6 +15,15 @@ DEVICE = torch.device("cuda" if HAS_GPU else "cpu")
 DTYPE = torch.bfloat16 if HAS_GPU else torch.float32
 """The type of weights that runs have there."""
 WHY_SKIPPED = f"no NVIDIA GPU that torch can use ({ON_CPU}=1 tries on the CPU what can run there)"
+
+PROJECT = Path(__file__).parents[2]
+ENVIRONMENT = {
+    "PYTHONPATH": os.pathsep.join(filter(None, [str(PROJECT), os.environ.get("PYTHONPATH")])),
+    "OMP_NUM_THREADS": "1",
+    "CUBLAS_WORKSPACE_CONFIG": ":4096:8",
+    "TRITON_CACHE_AUTOTUNING": "1",
+}
+"""Of processes that a test starts. With the last entry a process takes the kernels that an earlier one chose."""
 
 on_gpu_alone = pytest.mark.skipif(not HAS_GPU, reason="tests a kernel that runs on a GPU alone")
 

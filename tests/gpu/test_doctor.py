@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.train.conftest import ENVIRONMENT
+from .machine import ENVIRONMENT
 
 pytestmark = pytest.mark.gpu
 NOT_OF_THE_GPU = {"terminal", "versions"}

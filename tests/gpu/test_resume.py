@@ -13,17 +13,13 @@ import pytest
 
 from engine.events import Resume, Step
 from engine.rundir import RunDir
-from tests.train.conftest import PROJECT, Outcome, read_events
+from tests.train.conftest import Outcome, read_events
 from tests.train.stack import BF16, RELEASE, Left, assert_same
+
+from .machine import ENVIRONMENT
 
 pytestmark = pytest.mark.gpu
 STEPS, SAVED_AT, KILLED_AT = 12, 5, 8
-ENVIRONMENT = {
-    "PYTHONPATH": str(PROJECT),
-    "OMP_NUM_THREADS": "1",
-    "CUBLAS_WORKSPACE_CONFIG": ":4096:8",
-    "TRITON_CACHE_AUTOTUNING": "1",  # the second process takes the kernels that the first one chose
-}
 SETTINGS = (
     *("--train.max_steps", STEPS, "--train.save_steps", SAVED_AT, "--train.hyperball", "true"),
     *("--data.packing", "true", "--data.max_seq_length", 256, "--train.gradient_checkpointing", "selective"),
