@@ -100,7 +100,7 @@ class LayerStep:
         self._layer, self._hidden, self._gradient, self._told = layer, hidden, gradient, told
 
     def __call__(self) -> None:
-        self._forward().backward(self._gradient)
+        self._forward().backward(self._gradient)  # type: ignore[no-untyped-call]
         self._layer.zero_grad(set_to_none=True)
         self._hidden.grad = None
 
