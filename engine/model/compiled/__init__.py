@@ -33,7 +33,7 @@ class CompiledLayers:
     def sentence(self) -> str:
         """For the console."""
         kinds = "1 kind" if self.kinds == 1 else f"{self.kinds} kinds"
-        told = f"{self.layers} layers of {kinds} are compiled, one graph for each kind"
+        told = f"{self.layers} layers of {kinds} are compiled, those of a kind share their graphs"
         if self.left_out:
             told += f"; {self.left_out} others are not: their mixers take each document of a pack by itself"
         return told
