@@ -13,7 +13,7 @@ from engine.model.delta_rule.operators import causal_conv1d
 from .machine import DEVICE, HAS_GPU, on_gpu_alone
 
 pytestmark = pytest.mark.gpu
-TOKENS, CHANNELS = (4096, 8192) if HAS_GPU else (160, 24)
+TOKENS, CHANNELS, KEY_WIDTH = (4096, 8192, 2048) if HAS_GPU else (160, 24, 6)
 LIMIT = {torch.float32: 1e-5, torch.bfloat16: 1e-2}
 """Shares of their lengths: sums run in another order, and in bfloat16 each output is rounded."""
 
@@ -36,7 +36,9 @@ def test_the_operator_computes_what_torch_does(dtype: torch.dtype, borders: Sequ
     above = torch.randn(1, TOKENS, CHANNELS, generator=generator).to(DEVICE, dtype)
     on_host = None if borders is None else torch.tensor(borders, dtype=torch.int32)
     cu_seqlens = None if on_host is None else on_host.to(DEVICE)
-    outputs = causal_conv1d(inputs, weight, cu_seqlens, on_host)
+    sections = causal_conv1d(inputs, weight, KEY_WIDTH, cu_seqlens, on_host)
+    assert all(one.is_contiguous() for one in sections)
+    outputs = torch.cat(sections, dim=-1)
     found = [outputs.detach(), *torch.autograd.grad(outputs, [inputs, weight], above)]
     exact = [one.detach().double() for one in (above, inputs, weight)]
     wanted = [convolution.forward(*exact[1:], on_host), *convolution.backward(*exact, on_host)]

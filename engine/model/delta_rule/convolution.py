@@ -25,8 +25,8 @@ def backward(gradient: Tensor, inputs: Tensor, weight: Tensor, cu_seqlens: Tenso
     above = gradient.flatten(0, 1) * (sigmoid * (1 + convolved * (1 - sigmoid)))  # [B x T, D]
     line = inputs.flatten(0, 1).to(above.dtype)
     width = weight.shape[1]
-    of_inputs = torch.zeros_like(line)
-    of_weight = torch.empty_like(weight, dtype=above.dtype)
+    of_inputs = torch.zeros_like(line, memory_format=torch.contiguous_format)
+    of_weight = torch.empty_like(weight, dtype=above.dtype, memory_format=torch.contiguous_format)
     for back in range(min(width, len(line))):
         reaching = above[back:] * (places[back:, None] >= back)
         of_inputs[: len(line) - back] += reaching * weight[:, width - 1 - back]

@@ -1,7 +1,8 @@
 """The short causal convolution with SiLU in Triton, forward and backward: the formula of `convolution`, on a GPU.
 
 A program walks down a stretch of tokens of a block of channels and carries the last few in registers, so that each
-number is read from memory once (besides the first few of each walk) and each activation is computed once.
+number is read from memory once (besides the first few of each walk) and each activation is computed once. Queries,
+keys and values lie side by side in the inputs and come out as three tensors, for the delta rule takes no slices.
 """
 
 # Triton has no types, and its language no unpacking of tuples; its constants are written in capitals.
@@ -29,6 +30,8 @@ from engine.model.delta_rule.convolution_steps import (
     places_from,
     rows_before,
     rows_from,
+    section_of,
+    section_tensor,
     taps_of,
     with_products,
     with_shares,
@@ -46,32 +49,37 @@ _CHANNELS_OF_WARP = 128
 _MOST_WARPS = 4
 
 
-def forward(inputs: Tensor, weight: Tensor, places: Tensor | None) -> Tensor:
-    """inputs: [B, T, D], channels side by side in memory; weight: [D, W] -> contiguous [B, T, D].
+def forward(inputs: Tensor, weight: Tensor, key_width: int, places: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
+    """Query and key [B, T, key_width] and value [B, T, D - 2 key_width], each contiguous.
 
-    `places`, int32 [B x T], says how many tokens of its document stand before each; without it a line is a document.
-    Sums and SiLU are float32.
+    inputs: [B, T, D], channels side by side in memory; weight: [D, W]. `places`, int32 [B x T], says how many tokens of
+    its document stand before each; without it a line is a document. Sums and SiLU are float32.
     """
     inputs = _in_rows(inputs)
-    outputs = torch.empty_like(inputs, memory_format=torch.contiguous_format)
-    grid, options = _launch(inputs, weight, places, FORWARD_ROWS)
+    widths = (key_width, key_width, inputs.shape[2] - 2 * key_width)
+    query, key, value = (inputs.new_empty(*inputs.shape[:2], width) for width in widths)
+    grid, options = _launch(inputs, weight, key_width, places, FORWARD_ROWS)
+    arguments = (inputs, weight.contiguous(), _pointer(places, inputs), query, key, value)
     with _on(inputs.device):
-        _convolve[grid](inputs, weight.contiguous(), _pointer(places, inputs), outputs, *_sizes(inputs), **options)
-    return outputs
+        _convolve[grid](*arguments, *_sizes(inputs, key_width), **options)
+    return query, key, value
 
 
-def backward(gradient: Tensor, inputs: Tensor, weight: Tensor, places: Tensor | None) -> tuple[Tensor, Tensor]:
-    """The gradients of inputs [B, T, D], contiguous, and weight [D, W], for the gradient [B, T, D] of the outputs.
+def backward(
+    of_query: Tensor, of_key: Tensor, of_value: Tensor, inputs: Tensor, weight: Tensor, places: Tensor | None
+) -> tuple[Tensor, Tensor]:
+    """The gradients of inputs [B, T, D], contiguous, and weight [D, W], for those of query, key and value.
 
     The sums over tokens are made program by program and then added up in one fixed order: the same bits every time.
     """
-    inputs, gradient = _in_rows(inputs), _in_rows(gradient)
+    inputs, key_width = _in_rows(inputs), of_key.shape[2]
+    above = (of_query.contiguous(), of_key.contiguous(), of_value.contiguous())
     of_inputs = torch.empty_like(inputs, memory_format=torch.contiguous_format)
-    grid, options = _launch(inputs, weight, places, BACKWARD_ROWS)
+    grid, options = _launch(inputs, weight, key_width, places, BACKWARD_ROWS)
     sums = inputs.new_empty(grid[1], weight.shape[1], inputs.shape[2], dtype=torch.float32)  # [programs, W, D]
-    arguments = (gradient, inputs, weight.contiguous(), _pointer(places, inputs), of_inputs, sums)
+    arguments = (*above, inputs, weight.contiguous(), _pointer(places, inputs), of_inputs, sums)
     with _on(inputs.device):
-        _convolve_backward[grid](*arguments, *_sizes(inputs), gradient.stride(1), **options)
+        _convolve_backward[grid](*arguments, *_sizes(inputs, key_width), **options)
     return of_inputs, sums.sum(0).t().to(weight.dtype).contiguous()
 
 
@@ -82,10 +90,16 @@ def _in_rows(tensor: Tensor) -> Tensor:
     return tensor if together and (channels == 1 or tensor.stride(2) == 1) else tensor.contiguous()
 
 
-def _launch(inputs: Tensor, weight: Tensor, places: Tensor | None, rows: int) -> tuple[tuple[int, int], dict[str, Any]]:
-    """The grid [blocks of channels, stretches of tokens], and what the kernels are compiled for."""
+def _launch(
+    inputs: Tensor, weight: Tensor, key_width: int, places: Tensor | None, rows: int
+) -> tuple[tuple[int, int], dict[str, Any]]:
+    """The grid [blocks of channels, stretches of tokens], and what the kernels are compiled for.
+
+    No block has channels of two sections, whatever their widths: query, key and value have blocks of their own.
+    """
     lines, length, channels = inputs.shape
-    warps = min(_MOST_WARPS, triton.next_power_of_2(triton.cdiv(channels, _CHANNELS_OF_WARP)))
+    value_width = channels - 2 * key_width
+    warps = min(_MOST_WARPS, triton.next_power_of_2(triton.cdiv(max(key_width, value_width), _CHANNELS_OF_WARP)))
     block = warps * _CHANNELS_OF_WARP
     options = {
         "WIDTH": weight.shape[1],
@@ -95,12 +109,13 @@ def _launch(inputs: Tensor, weight: Tensor, places: Tensor | None, rows: int) ->
         "UNROLL": _UNROLL,
         "num_warps": warps,
     }
-    return (triton.cdiv(channels, block), triton.cdiv(lines * length, rows)), options
+    blocks = 2 * triton.cdiv(key_width, block) + triton.cdiv(value_width, block)
+    return (blocks, triton.cdiv(lines * length, rows)), options
 
 
-def _sizes(inputs: Tensor) -> tuple[int, int, int, int]:
+def _sizes(inputs: Tensor, key_width: int) -> tuple[int, int, int, int, int]:
     lines, length, channels = inputs.shape
-    return lines * length, length, channels, inputs.stride(1)
+    return lines * length, length, key_width, channels - 2 * key_width, inputs.stride(1)
 
 
 def _pointer(places: Tensor | None, instead: Tensor) -> Tensor:
@@ -116,10 +131,13 @@ def _convolve(
     inputs,
     weight,
     places,
-    outputs,
+    query,
+    key,
+    value,
     rows,
     length,
-    channels,
+    key_width,
+    value_width,
     stride,
     WIDTH: tl.constexpr,
     HAS_PLACES: tl.constexpr,
@@ -127,8 +145,11 @@ def _convolve(
     ROWS: tl.constexpr,
     UNROLL: tl.constexpr,
 ):
-    channel = tl.program_id(0) * CHANNELS + tl.arange(0, CHANNELS)
-    inside = channel < channels
+    section, width, channel = section_of(tl.program_id(0), key_width, value_width, CHANNELS)
+    inside = channel < width
+    inputs += section * key_width
+    weight += section * key_width * WIDTH
+    outputs = section_tensor(section, query, key, value)
     begin = tl.program_id(1).to(tl.int64) * ROWS
     taps = taps_of(weight, channel, inside, WIDTH)
     place = place_of(places, begin, rows, length, HAS_PLACES)
@@ -143,7 +164,7 @@ def _convolve(
             total = convolved(seen, taps, WIDTH)
             output = total * logistic(total)
             row = first + step
-            target = outputs + row * channels + channel
+            target = outputs + row * width + channel
             tl.store(target, output.to(outputs.dtype.element_ty), mask=within(inside, row, begin, rows))
             before = seen[: WIDTH - 1]
         place = ahead_places[UNROLL]
@@ -151,7 +172,9 @@ def _convolve(
 
 @triton.jit
 def _convolve_backward(
-    gradient,
+    of_query,
+    of_key,
+    of_value,
     inputs,
     weight,
     places,
@@ -159,9 +182,9 @@ def _convolve_backward(
     sums,
     rows,
     length,
-    channels,
+    key_width,
+    value_width,
     stride,
-    gradient_stride,
     WIDTH: tl.constexpr,
     HAS_PLACES: tl.constexpr,
     CHANNELS: tl.constexpr,
@@ -170,8 +193,13 @@ def _convolve_backward(
 ):
     """With g the gradient before the activation: of x_t it is the sum of weight_w g_{t + w}, of weight_w that of
     g_t x_{t - w} over all t. The walk goes W - 1 tokens further than its own, for their share in the last ones."""
-    channel = tl.program_id(0) * CHANNELS + tl.arange(0, CHANNELS)
-    inside = channel < channels
+    section, width, channel = section_of(tl.program_id(0), key_width, value_width, CHANNELS)
+    inside, channels = channel < width, 2 * key_width + value_width
+    inputs += section * key_width
+    of_inputs += section * key_width
+    sums += section * key_width
+    weight += section * key_width * WIDTH
+    gradient = section_tensor(section, of_query, of_key, of_value)
     begin = tl.program_id(1).to(tl.int64) * ROWS
     end = begin + ROWS
     taps = taps_of(weight, channel, inside, WIDTH)
@@ -182,7 +210,7 @@ def _convolve_backward(
     for block in range(0, ROWS, UNROLL):
         first = begin + block
         ahead = rows_from(inputs, first, rows, stride, channel, inside, UNROLL)
-        above = rows_from(gradient, first, rows, gradient_stride, channel, inside, UNROLL)
+        above = rows_from(gradient, first, rows, width, channel, inside, UNROLL)
         ahead_places = places_from(places, first, rows, length, place, HAS_PLACES, UNROLL)
         for step in tl.static_range(UNROLL):
             before = of_this_document(before, ahead_places[step], WIDTH)
@@ -197,7 +225,7 @@ def _convolve_backward(
             open_sums = open_sums[: WIDTH - 1]
         place = ahead_places[UNROLL]
     ahead = rows_from(inputs, end, rows, stride, channel, inside, WIDTH - 1)
-    above = rows_from(gradient, end, rows, gradient_stride, channel, inside, WIDTH - 1)
+    above = rows_from(gradient, end, rows, width, channel, inside, WIDTH - 1)
     ahead_places = places_from(places, end, rows, length, place, HAS_PLACES, WIDTH - 1)
     for step in tl.static_range(WIDTH - 1):
         before = of_this_document(before, ahead_places[step], WIDTH)

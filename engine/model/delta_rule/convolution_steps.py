@@ -12,6 +12,27 @@ import triton.language as tl
 
 
 @triton.jit
+def section_of(block, key_width, value_width, CHANNELS: tl.constexpr):
+    """Where a block of channels is: 0 in the query, 1 in the key, 2 in the value; how wide that is; which of its
+    channels [CHANNELS] the block has, some of them maybe behind the last."""
+    blocks = tl.cdiv(key_width, CHANNELS)
+    section = tl.minimum(block // blocks, 2)
+    width = tl.where(section == 2, value_width, key_width)
+    return section, width, (block - section * blocks) * CHANNELS + tl.arange(0, CHANNELS)
+
+
+@triton.jit
+def section_tensor(section, query, key, value):
+    if section == 0:
+        found = query
+    elif section == 1:
+        found = key
+    else:
+        found = value
+    return found
+
+
+@triton.jit
 def within(inside, row, first, end):
     """`inside` where the row is one of those from `first` up to `end`."""
     row = tl.broadcast_to(row, inside.shape)  # compared after: the interpreter makes numbers of truths it broadcasts

@@ -90,8 +90,7 @@ def _mixed(
     assert projections is not None
     mixed, gate, strength, step = projections(layer, hidden)
     documents = (cu_seqlens, cu_seqlens_cpu)
-    mixed = causal_conv1d(mixed, layer.conv1d.weight.squeeze(1), *documents, places)
-    query, key, value = mixed.split([layer.key_dim, layer.key_dim, layer.value_dim], dim=-1)
+    query, key, value = causal_conv1d(mixed, layer.conv1d.weight.squeeze(1), layer.key_dim, *documents, places)
     outputs, _, _ = gated_delta_rule(
         query.unflatten(-1, (-1, layer.head_k_dim)),
         key.unflatten(-1, (-1, layer.head_k_dim)),

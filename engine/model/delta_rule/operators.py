@@ -90,59 +90,73 @@ def _(gradient: Tensor, *inputs: Any, **_: Any) -> tuple[Tensor, ...]:
 def causal_conv1d(
     inputs: Tensor,
     weight: Tensor,
+    key_width: int,
     cu_seqlens: Tensor | None = None,
     cu_seqlens_cpu: Tensor | None = None,
     places: Tensor | None = None,
-) -> Tensor:
-    """The causal convolution with SiLU: inputs [B, T, D], weight [D, W] -> [B, T, D].
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The causal convolution with SiLU of queries, keys and values side by side, as the rule takes them: contiguous.
 
-    `places`, int32 [B x T] in any shape, may come along with `cu_seqlens`: how many tokens of its document stand before
-    each token; made here where it is needed and does not.
+    inputs: [B, T, D], weight: [D, W] -> query and key [B, T, key_width], value [B, T, D - 2 key_width]. `places`, int32
+    [B x T] in any shape, may come along with `cu_seqlens`: how many tokens of its document stand before each token;
+    made here where it is needed and does not.
     """
     if own_kernel_convolves(inputs, weight):
-        outputs: Tensor = own_convolution().forward(inputs, weight, _places(inputs, cu_seqlens, places))
-        return outputs
+        places = _places(inputs, cu_seqlens, places)
+        query, key, value = own_convolution().forward(inputs, weight, key_width, places)
+        return query, key, value
     if _has_kernels(inputs):
-        return kernels().convolution(inputs, weight, Borders(cu_seqlens, cu_seqlens_cpu))
-    return convolution.forward(inputs, weight, cu_seqlens if cu_seqlens_cpu is None else cu_seqlens_cpu)
+        mixed = kernels().convolution(inputs, weight, Borders(cu_seqlens, cu_seqlens_cpu))
+    else:
+        mixed = convolution.forward(inputs, weight, cu_seqlens if cu_seqlens_cpu is None else cu_seqlens_cpu)
+    sections = mixed.split_with_sizes(_widths(inputs, key_width), dim=-1)
+    query, key, value = (one.clone(memory_format=torch.contiguous_format) for one in sections)
+    return query, key, value
 
 
 @causal_conv1d.register_fake
 def _(
     inputs: Tensor,
     weight: Tensor,
+    key_width: int,
     cu_seqlens: Tensor | None = None,
     cu_seqlens_cpu: Tensor | None = None,
     places: Tensor | None = None,
-) -> Tensor:
-    return torch.empty_like(inputs, memory_format=torch.contiguous_format)
+) -> tuple[Tensor, Tensor, Tensor]:
+    query, key, value = (inputs.new_empty(*inputs.shape[:2], width) for width in _widths(inputs, key_width))
+    return query, key, value
 
 
 @torch.library.custom_op("pgs::causal_conv1d_backward", mutates_args=())
 def causal_conv1d_backward(
-    gradient: Tensor,
+    of_query: Tensor,
+    of_key: Tensor,
+    of_value: Tensor,
     inputs: Tensor,
     weight: Tensor,
     cu_seqlens: Tensor | None = None,
     cu_seqlens_cpu: Tensor | None = None,
     places: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """The gradients of inputs and weight."""
+    """The gradients of inputs and weight, for those of query, key and value."""
     if own_kernel_convolves(inputs, weight):
         places = _places(inputs, cu_seqlens, places)
-        of_inputs, of_weight = own_convolution().backward(gradient, inputs, weight, places)
+        of_inputs, of_weight = own_convolution().backward(of_query, of_key, of_value, inputs, weight, places)
         return of_inputs, of_weight
+    gradient = torch.cat([of_query, of_key, of_value], dim=-1)  # [B, T, D]
     if _has_kernels(inputs):
         borders = Borders(cu_seqlens, cu_seqlens_cpu)
         of_inputs, of_weight = kernels().convolution_gradients(gradient, inputs, weight, borders)
-        return of_inputs.to(inputs), of_weight.to(weight)
+        return of_inputs.to(inputs).contiguous(), of_weight.to(weight).contiguous()
     on_host = cu_seqlens if cu_seqlens_cpu is None else cu_seqlens_cpu
     return convolution.backward(gradient, inputs, weight, on_host)
 
 
 @causal_conv1d_backward.register_fake
 def _(
-    gradient: Tensor,
+    of_query: Tensor,
+    of_key: Tensor,
+    of_value: Tensor,
     inputs: Tensor,
     weight: Tensor,
     cu_seqlens: Tensor | None = None,
@@ -165,17 +179,23 @@ def _rule_gradients(ctx: Any, gradient: Tensor | None, *_: Any) -> tuple[Tensor 
     return (*found, None, None)
 
 
-def _keep_for_convolution(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
-    ctx.save_for_backward(*inputs)
+def _keep_for_convolution(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor, Tensor]) -> None:
+    tensors, documents = inputs[:2], inputs[3:]
+    ctx.save_for_backward(*tensors, *documents)
 
 
-def _convolution_gradients(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-    found = torch.ops.pgs.causal_conv1d_backward(gradient, *ctx.saved_tensors)
-    return (*found, None, None, None)
+def _convolution_gradients(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+    found = torch.ops.pgs.causal_conv1d_backward(*gradients, *ctx.saved_tensors)  # zeros for an output without gradient
+    return (*found, None, None, None, None)
 
 
 gated_delta_rule.register_autograd(_rule_gradients, setup_context=_keep_for_rule)
 causal_conv1d.register_autograd(_convolution_gradients, setup_context=_keep_for_convolution)
+
+
+def _widths(inputs: Tensor, key_width: int) -> tuple[int, int, int]:
+    """Of query, key and value in the channels of the inputs [B, T, D]."""
+    return key_width, key_width, inputs.shape[-1] - 2 * key_width
 
 
 def _places(inputs: Tensor, cu_seqlens: Tensor | None, places: Tensor | None) -> Tensor | None:

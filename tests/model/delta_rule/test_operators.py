@@ -94,7 +94,7 @@ def test_the_convolution_begins_anew_in_each_document(length: int) -> None:
     generator = torch.Generator().manual_seed(1)
     inputs = torch.randn(1, length, 6, generator=generator, dtype=torch.float64).requires_grad_()
     weight = torch.randn(6, 4, generator=generator, dtype=torch.float64).requires_grad_()
-    found = causal_conv1d(inputs, weight, borders)
+    found = torch.cat(causal_conv1d(inputs, weight, 1, borders), dim=-1)
     wanted = convolved_by_torch(inputs, weight, borders.tolist())
     torch.testing.assert_close(found, wanted)
     torch.testing.assert_close(gradients(found, [inputs, weight]), gradients(wanted, [inputs, weight]))
@@ -103,8 +103,27 @@ def test_the_convolution_begins_anew_in_each_document(length: int) -> None:
 def test_the_convolution_of_several_lines() -> None:
     inputs = torch.randn(3, 9, 6, dtype=torch.float64, requires_grad=True)
     weight = torch.randn(6, 4, dtype=torch.float64, requires_grad=True)
-    assert torch.autograd.gradcheck(causal_conv1d, (inputs, weight))
-    torch.testing.assert_close(causal_conv1d(inputs, weight), convolved_by_torch(inputs, weight, [0, 9]))
+    assert torch.autograd.gradcheck(causal_conv1d, (inputs, weight, 2))
+    found = torch.cat(causal_conv1d(inputs, weight, 2), dim=-1)
+    torch.testing.assert_close(found, convolved_by_torch(inputs, weight, [0, 9]))
+
+
+@pytest.mark.parametrize("length", [1, 9])
+def test_queries_keys_and_values_have_memory_of_their_own(length: int) -> None:
+    """As the rule's kernels take them, without a copy; a single row of a slice would count as contiguous too."""
+    inputs, weight = torch.randn(1, length, 7), torch.randn(7, 4)
+    found = causal_conv1d(inputs, weight, 2)
+    assert [one.shape[-1] for one in found] == [2, 2, 3]
+    assert all(one.is_contiguous() for one in found)
+    assert len({one.untyped_storage().data_ptr() for one in found}) == 3
+
+
+def test_what_nobody_uses_gives_the_convolution_no_gradient() -> None:
+    inputs = torch.randn(1, 9, 7, dtype=torch.float64, requires_grad=True)
+    weight = torch.randn(7, 4, dtype=torch.float64, requires_grad=True)
+    whole = convolved_by_torch(inputs, weight, [0, 9])
+    found, wanted = causal_conv1d(inputs, weight, 2)[1], whole[..., 2:4]
+    torch.testing.assert_close(gradients(found, [inputs, weight]), gradients(wanted, [inputs, weight]))
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -113,7 +132,7 @@ def test_the_library_finds_nothing_wrong_with_the_operators(borders: Tensor | No
     rule = [one.detach().float().requires_grad_() for one in rule_inputs(length=8)]
     torch.library.opcheck(gated_delta_rule, (*rule, borders))
     inputs, weight = torch.randn(1, 8, 6, requires_grad=True), torch.randn(6, 4, requires_grad=True)
-    torch.library.opcheck(causal_conv1d, (inputs, weight, borders))
+    torch.library.opcheck(causal_conv1d, (inputs, weight, 1, borders))
 
 
 @pytest.mark.parametrize(("device", "kept"), [("cpu", [(0,), (0,)]), ("cuda", [(2, 70, 4), (2, 70, 4, 64)])])
@@ -124,11 +143,15 @@ def test_a_trace_without_memory_sees_the_shapes_that_a_run_would(device: str, ke
         inputs = [torch.empty(2, 70, *shape, dtype=d, device=device) for shape, d in zip(shapes, dtypes, strict=True)]
         outputs, *others = gated_delta_rule(*inputs)
         found = torch.ops.pgs.gated_delta_rule_backward(outputs, *inputs, *others)
-        convolved = causal_conv1d(inputs[0].flatten(2), inputs[0].new_empty(12, 4))
+        mixed, weight = inputs[0].flatten(2).transpose(0, 1), inputs[0].new_empty(12, 4)
+        convolved = causal_conv1d(mixed, weight, 5)
+        of_mixed, of_weight = torch.ops.pgs.causal_conv1d_backward(*convolved, mixed, weight)
     assert (outputs.shape, outputs.dtype, outputs.device.type) == (inputs[2].shape, torch.bfloat16, device)
     assert [tuple(other.shape) for other in others] == kept
     assert [(one.shape, one.dtype) for one in found] == [(one.shape, one.dtype) for one in inputs]
-    assert convolved.shape == (2, 70, 12)
+    assert [one.shape for one in convolved] == [(70, 2, 5), (70, 2, 5), (70, 2, 2)]
+    assert (of_mixed.shape, of_weight.shape) == (mixed.shape, weight.shape)
+    assert all(one.is_contiguous() for one in (*convolved, of_mixed, of_weight))
 
 
 class Seen(TorchDispatchMode):
