@@ -43,10 +43,11 @@ class GradientNorms:
         self._index = {id(parameter): index for index, (_, parameter) in enumerate(named_parameters)}
         device = named_parameters[0][1].device
         self._norms = torch.zeros(len(self.names), dtype=torch.float64, device=device)
-        self._last = torch.zeros_like(self._norms)
-        self._is_finite = torch.zeros(len(self.names), dtype=torch.bool, device=device)
+        last = torch.zeros_like(self._norms)
+        is_finite = torch.zeros(len(self.names), dtype=torch.bool, device=device)
+        self._last, self._is_finite = last.unbind(), is_finite.unbind()  # views: making one takes longer than a launch
         self._measured: set[int] = set()
-        self._kernels = self._new_kernels() if triton_on(device) else None
+        self._kernels = _kernels(self._norms, last, is_finite) if triton_on(device) else None
 
     def forget(self) -> None:
         """A new step begins: no tensor has a gradient."""
@@ -92,12 +93,13 @@ class GradientNorms:
             self._kernels.measure(gradient, index, adds=adds)
         else:
             norm = norm_of(gradient)
-            self._last[index] = norm
-            self._is_finite[index] = torch.isfinite(norm)
+            self._last[index].copy_(norm)
+            self._is_finite[index].copy_(torch.isfinite(norm))
             self._norms[index] = torch.hypot(self._norms[index], norm) if adds else norm
         return self._last[index]
 
-    def _new_kernels(self) -> NormKernels:
-        from engine.backward.norm_kernels import NormKernels
 
-        return NormKernels(self._norms, self._last, self._is_finite)
+def _kernels(norms: Tensor, last: Tensor, is_finite: Tensor) -> NormKernels:
+    from engine.backward.norm_kernels import NormKernels
+
+    return NormKernels(norms, last, is_finite)

@@ -9,6 +9,8 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from engine.optim.fused.launch import Launch, are_aligned
+
 TILE, WARPS = 4096, 8
 PROGRAMS = 1024
 """At most; each adds up as many tiles as it takes, and one program can add up their sums at once."""
@@ -16,70 +18,87 @@ LARGEST_SQUARE = tl.constexpr(torch.finfo(torch.float32).max)
 
 
 class NormKernels:
-    """Measures gradients on one device into three tensors, each with a place for every parameter."""
+    """Measures gradients on one device, one after the other, into three tensors with a place for every parameter."""
 
     def __init__(self, norms: Tensor, last: Tensor, is_finite: Tensor) -> None:
         """`norms` and `last` are float64, `is_finite` bool: norm of all parts, norm of the last part, and whether that
         is finite."""
-        self._norms = norms
-        self._last = last
-        self._is_finite = is_finite
+        self._results = norms, last, is_finite
         self._sums = torch.zeros(PROGRAMS, dtype=torch.float64, device=norms.device)
+        self._arrived = torch.zeros(1, dtype=torch.int32, device=norms.device)
+        self._launches: dict[tuple[int, torch.dtype, bool], Launch] = {}
 
     def measure(self, gradient: Tensor, place: int, *, adds: bool) -> None:
-        """Note the gradient's norm at `place`, added to the one there if `adds`. One launch, two for large ones."""
-        flat = gradient.reshape(-1)
-        tiles = -(-len(flat) // TILE)
-        programs = max(1, min(tiles, PROGRAMS))
-        results = self._norms, self._last, self._is_finite, place
-        squares_kernel[(programs,)](
-            flat, len(flat), self._sums, *results, ADDS=adds, IS_ALONE=programs == 1, TILE=TILE, num_warps=WARPS
-        )
-        if programs > 1:
-            root_kernel[(1,)](self._sums, programs, *results, ADDS=adds, PROGRAMS=PROGRAMS, num_warps=4)
+        """Note the gradient's norm at `place`, added to the one there if `adds`. One launch."""
+        gradient = gradient.contiguous()
+        count = gradient.numel()
+        launch = self._launch(gradient, count, adds)
+        launch(gradient, count, self._sums, self._arrived, *self._results, place)
+
+    def _launch(self, gradient: Tensor, count: int, adds: bool) -> Launch:
+        """The launch for a gradient: one that is kept, unless it lies where Triton has to look at it anew."""
+        kind = count, gradient.dtype, adds
+        if not are_aligned(gradient):
+            return _new_launch(*kind)
+        launch = self._launches.get(kind)
+        if launch is None:
+            launch = self._launches[kind] = _new_launch(*kind)
+        return launch
+
+
+def _new_launch(count: int, dtype: torch.dtype, adds: bool) -> Launch:
+    """The kernel for `count` elements of a gradient of `dtype`."""
+    programs = max(1, min(-(-count // TILE), PROGRAMS))
+    constants = {
+        "ADDS": adds,
+        "IS_ALONE": programs == 1,
+        "IS_WHOLE": count % TILE == 0,
+        "TILE": TILE,
+        "PROGRAMS": PROGRAMS,
+    }
+    return Launch(norm_kernel, programs, constants, num_warps=WARPS)
 
 
 @triton.jit(do_not_specialize=["place"])
-def squares_kernel(
+def norm_kernel(
     gradient,  # [count]
-    count,
+    count: tl.int64,
     sums,  # [programs] float64, stored unless IS_ALONE
-    norms,
+    arrived,  # [1] int32, 0 before and after
+    norms,  # each with an element at `place`, stored
     last,
     is_finite,
-    place,
+    place: tl.int32,
     ADDS: tl.constexpr,
     IS_ALONE: tl.constexpr,
+    IS_WHOLE: tl.constexpr,  # no tile is shorter than TILE
     TILE: tl.constexpr,
+    PROGRAMS: tl.constexpr,  # at most so many
 ):
     program = tl.program_id(0)
-    stride = tl.num_programs(0).to(tl.int64) * TILE
+    programs = tl.num_programs(0)
+    local = tl.arange(0, TILE)
     squares = tl.zeros([TILE], tl.float32)
-    for begin in range(program.to(tl.int64) * TILE, count, stride):
-        local = tl.arange(0, TILE)
-        values = tl.load(gradient + begin + local, mask=local < count - begin, other=0.0).to(tl.float32)
+    for begin in range(program.to(tl.int64) * TILE, count, programs.to(tl.int64) * TILE):
+        if IS_WHOLE:
+            values = tl.load(gradient + begin + local).to(tl.float32)
+        else:
+            values = tl.load(gradient + begin + local, mask=local < count - begin, other=0.0).to(tl.float32)
         squares += values * values
     total = tl.sum(squares.to(tl.float64), axis=0)
     if IS_ALONE:
         note(total, norms, last, is_finite, place, ADDS)
     else:
         tl.store(sums + program, total)
-
-
-@triton.jit(do_not_specialize=["programs", "place"])
-def root_kernel(
-    sums,  # [programs] float64
-    programs,
-    norms,
-    last,
-    is_finite,
-    place,
-    ADDS: tl.constexpr,
-    PROGRAMS: tl.constexpr,
-):
-    local = tl.arange(0, PROGRAMS)
-    total = tl.sum(tl.load(sums + local, mask=local < programs, other=0.0), axis=0)
-    note(total, norms, last, is_finite, place, ADDS)
+        # The sum is there before the program counts as arrived, and the last to arrive sees those of all others.
+        tl.debug_barrier()
+        before = tl.atomic_add(arrived, 1, sem="acq_rel", scope="gpu")
+        if before == programs - 1:
+            tl.debug_barrier()
+            each = tl.arange(0, PROGRAMS)
+            parts = tl.load(sums + each, mask=each < programs, other=0.0, cache_modifier=".cg")
+            note(tl.sum(parts, axis=0), norms, last, is_finite, place, ADDS)
+            tl.store(arrived, 0)
 
 
 @triton.jit

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Protocol
 
-import torch
 from torch import Tensor
 
 from engine.backward.norm import GradientNorms
@@ -48,7 +47,6 @@ class GradientRelease:
             hook.remove()
         self._hooks.clear()
 
-    @torch.no_grad()
     def step(self, parameter: Tensor) -> None:
         """Move this weight by its complete gradient, and free that."""
         gradient = parameter.grad

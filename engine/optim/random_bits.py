@@ -40,6 +40,10 @@ class BitStream:
         digest = hashlib.blake2b(f"{seed}/{step}/{parameter}".encode(), digest_size=8).digest()
         return cls(int.from_bytes(digest[:4], "little"), int.from_bytes(digest[4:], "little"))
 
+    def signed_keys(self) -> tuple[int, int]:
+        """Both keys as signed 32-bit numbers."""
+        return as_int32(self.key0), as_int32(self.key1)
+
     def draw(self, begin: int, count: int, device: torch.device) -> Tensor:
         """Return 16 uniform bits for each of `count` elements from element `begin` (even) on, as int16 [count]."""
         assert begin % 2 == 0, begin

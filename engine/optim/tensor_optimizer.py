@@ -53,6 +53,7 @@ class TensorOptimizer(torch.optim.Optimizer):
         self._slice_size = slice_size
         self._step = 0
         self._places = {id(parameter): place for place, parameter in enumerate(self._parameters())}
+        self._groups = [place for place, group in enumerate(self.param_groups) for _ in group["params"]]
         self._unsettled: list[tuple[dict[str, Any], Tensor]] = []
         self._movement = Movement(next(self._parameters()).device)
         for parameter in self._parameters():
@@ -70,7 +71,6 @@ class TensorOptimizer(torch.optim.Optimizer):
         for group in self.param_groups:
             group["lr"] = learning_rate
 
-    @torch.no_grad()
     def update(self, parameter: Tensor, gradient: Tensor, keep: Tensor | None = None, begin: int = 0) -> None:
         """Take one parameter's whole step with `gradient` (of its shape). Never waits for the device.
 
@@ -85,20 +85,13 @@ class TensorOptimizer(torch.optim.Optimizer):
             state["step"] += 1
             if keep is not None:
                 self._unsettled.append((state, keep.clone()))  # it may be written again before it is read
-        settings, stream = self._settings(parameter), self._stream(parameter)
-        flat = gradient.reshape(-1)
-        if self._fused is not None and self._fused.has(parameter):
-            if self.hyperball is not None and on_sphere:
-                self._fused.update_on_sphere(self.hyperball, parameter, flat, state, settings, stream, keep)
-            else:
-                self._fused.update(parameter, flat, state, settings, stream, keep, begin=begin)
-            return
-        writer = Writer(parameter.numel(), stream, self._movement, keep)
-        update = SlicedUpdate(self.rule, parameter, state, settings, self._slice_of(parameter), keep, writer)
-        if self.hyperball is not None and on_sphere:
-            update.on_sphere(self.hyperball, parameter, flat)
+        settings, stream = self._settings(parameter, state), self._stream(parameter)
+        if self._fused is None or not self._fused.has(parameter):
+            self._update_sliced(parameter, gradient, state, settings, stream, keep, begin)
+        elif self.hyperball is not None and on_sphere:
+            self._fused.update_on_sphere(self.hyperball, parameter, gradient, state, settings, stream, keep)
         else:
-            update.freely(flat, begin)
+            self._fused.update(parameter, gradient, state, settings, stream, keep, begin=begin)
 
     @torch.no_grad()
     def step(self, closure: Callable[[], float] | None = None) -> None:  # type: ignore[override]
@@ -135,28 +128,41 @@ class TensorOptimizer(torch.optim.Optimizer):
         for group in self.param_groups:
             yield from group["params"]
 
-    def _group_of(self, parameter: Tensor) -> dict[str, Any]:
-        place = self._places[id(parameter)]
-        for group in self.param_groups:
-            if place < len(group["params"]):
-                return group
-            place -= len(group["params"])
-        raise AssertionError(place)
+    @torch.no_grad()
+    def _update_sliced(
+        self,
+        parameter: Tensor,
+        gradient: Tensor,
+        state: dict[str, Any],
+        settings: Settings,
+        stream: BitStream | None,
+        keep: Tensor | None,
+        begin: int,
+    ) -> None:
+        writer = Writer(parameter.numel(), stream, self._movement, keep)
+        update = SlicedUpdate(self.rule, parameter, state, settings, self._slice_of(parameter), keep, writer)
+        if self.hyperball is not None and self._is_on_sphere(parameter):
+            update.on_sphere(self.hyperball, parameter, gradient.reshape(-1))
+        else:
+            update.freely(gradient.reshape(-1), begin)
 
     def _state_of(self, parameter: Tensor) -> dict[str, Any]:
         state: dict[str, Any] = self.state[parameter]
         if not state:
-            state.update(self.rule.new_state(parameter))
-            if self.rule.counts_updates:
-                state["step"] = 0
-            if self.hyperball is not None and self._is_on_sphere(parameter):
-                state.update(self.hyperball.new_state(parameter, self._slice_of(parameter)))
+            self._fill(state, parameter)
         return state
 
-    def _settings(self, parameter: Tensor) -> Settings:
-        group, count = self._group_of(parameter), int(self.state[parameter].get("step", 1))
-        first, second = group["betas"]
-        return Settings(group["lr"], (first, second), group["eps"], group["weight_decay"], count)
+    @torch.no_grad()
+    def _fill(self, state: dict[str, Any], parameter: Tensor) -> None:
+        state.update(self.rule.new_state(parameter))
+        if self.rule.counts_updates:
+            state["step"] = 0
+        if self.hyperball is not None and self._is_on_sphere(parameter):
+            state.update(self.hyperball.new_state(parameter, self._slice_of(parameter)))
+
+    def _settings(self, parameter: Tensor, state: dict[str, Any]) -> Settings:
+        group = self.param_groups[self._groups[self._places[id(parameter)]]]
+        return Settings(group["lr"], group["betas"], group["eps"], group["weight_decay"], int(state.get("step", 1)))
 
     def _settle_counts(self) -> None:
         """Take back the counts of updates that `keep` refused; here, because reading it waits for the device."""

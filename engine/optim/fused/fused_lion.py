@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import ctypes
 import importlib.metadata
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from engine.optim.fused.codebook import borders, follows_the_lines
+from engine.optim.fused.launch import Launch, are_aligned
 from engine.optim.hyperball import Hyperball
 from engine.optim.movement import SAMPLES_IN_A_TENSOR, stride_of
-from engine.optim.random_bits import BitStream, as_int32
+from engine.optim.random_bits import BitStream
 from engine.optim.rules.blockwise import Blockwise
 from engine.optim.rules.rule import BLOCK, Rule, Settings
 
@@ -24,6 +27,18 @@ FEW, MANY = 8, 1024
 DTYPES = (torch.bfloat16, torch.float16, torch.float32)
 CHUNK = 1024
 """Sums that are added up at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """What does not change about a parameter: which weights are watched, its launches by what they are for."""
+
+    row: int
+    size: int
+    stride: int
+    watched: Tensor
+    """From this parameter's on, of those before the update."""
+    launches: dict[tuple[Any, ...], Launch] = field(default_factory=dict)
 
 
 class FusedLion:
@@ -42,9 +57,9 @@ class FusedLion:
         self._code = code.clone()  # bitsandbytes may write into its own
         self._borders = borders(code)
         self._in_ptx = device.type == "cuda"
-        self._rows = {id(parameter): row for row, parameter in enumerate(parameters)}
         self._room = len(parameters) * SAMPLES_IN_A_TENSOR
         self._watched = torch.zeros(3, self._room, dtype=torch.float32, device=device)
+        self._places = {id(parameter): self._place_of(parameter, row) for row, parameter in enumerate(parameters)}
         self._written: set[int] = set()
         self._outdated: set[int] = set()
         self._sums = torch.zeros(0, dtype=torch.float64, device=device)
@@ -58,7 +73,7 @@ class FusedLion:
         return is_lion and parameter.dtype in DTYPES and not is_stack
 
     def has(self, parameter: Tensor) -> bool:
-        return id(parameter) in self._rows
+        return id(parameter) in self._places
 
     def describe(self) -> str:
         return f"one kernel a tensor (Triton {importlib.metadata.version('triton')})"
@@ -90,39 +105,32 @@ class FusedLion:
     ) -> None:
         """Move the elements from `begin` on by `gradient`, in any shape. `stream` rounds bfloat16 weights at random;
         `turn` [2] float32 is the length of the step and the factor after it, in place of learning rate and decay."""
-        from engine.optim.fused.lion_kernel import lion_kernel
-
-        size, count = parameter.numel(), gradient.numel()
-        stride, row = stride_of(size), self._rows[id(parameter)]
-        self._written.add(row)
-        watched = self._watched.view(-1)[row * SAMPLES_IN_A_TENSOR :]
-        lion_kernel[(-(-count // TILE),)](
-            parameter.detach(),
+        place, tables = self._places[id(parameter)], self._tables(state)
+        self._written.add(place.row)
+        gradient = gradient.contiguous()
+        count = gradient.numel()
+        launch = self._launch(
+            place,
+            (parameter, gradient, *tables[:2]),
+            (count, gradient.dtype, "absmax1" in state, stream is not None, turn is not None, keep is not None),
+        )
+        first_key, second_key = (0, 0) if stream is None else stream.signed_keys()
+        launch(
+            parameter,
             gradient,
-            *self._tables(state),
-            state["state1"] if keep is None else keep,
+            *tables,
+            tables[0] if keep is None else keep,
             self._turn if turn is None else turn,
-            watched,
+            place.watched,
             self._room,
-            stride,
-            begin,
+            place.stride,
+            begin // BLOCK,
             count,
             settings.learning_rate,
             *settings.betas,
             settings.weight_decay if turn is None else 0.0,
-            as_int32(stream.key0) if stream is not None else 0,
-            as_int32(stream.key1) if stream is not None else 0,
-            TILE=TILE,
-            IS_WHOLE=count % TILE == 0,
-            IS_HUGE=size >= 2**30,
-            IN_8BIT="absmax1" in state,
-            AT_RANDOM=stream is not None,
-            ON_SPHERE=turn is not None,
-            HAS_KEEP=keep is not None,
-            WATCHES=FEW if stride >= TILE // FEW else MANY,
-            IN_PTX=self._in_ptx,
-            num_warps=WARPS,
-            enable_fp_fusion=False,
+            first_key,
+            second_key,
         )
 
     def update_on_sphere(
@@ -155,7 +163,7 @@ class FusedLion:
             enable_fp_fusion=False,
         )
         rate = hyperball.rate_of_step(settings.learning_rate)
-        high = float(torch.tensor(rate, dtype=torch.float32))
+        high = ctypes.c_float(rate).value
         turn_kernel[(1,)](
             self._sums,
             programs,
@@ -172,6 +180,45 @@ class FusedLion:
             enable_fp_fusion=False,
         )
         self.update(parameter, gradient, state, settings, stream, keep, turn=self._turn)
+
+    def _place_of(self, parameter: Tensor, row: int) -> _Place:
+        watched = self._watched.view(-1)[row * SAMPLES_IN_A_TENSOR :]
+        return _Place(row, parameter.numel(), stride_of(parameter.numel()), watched)
+
+    def _launch(self, place: _Place, tensors: tuple[Tensor, ...], kind: tuple[Any, ...]) -> Launch:
+        """The launch for these tensors: one that is kept, unless some lie where Triton has to look at each anew."""
+        if not are_aligned(*tensors):
+            return self._new_launch(place, *kind)
+        launch = place.launches.get(kind)
+        if launch is None:
+            launch = place.launches[kind] = self._new_launch(place, *kind)
+        return launch
+
+    def _new_launch(
+        self,
+        place: _Place,
+        count: int,
+        dtype: torch.dtype,
+        in_8bit: bool,
+        at_random: bool,
+        on_sphere: bool,
+        has_keep: bool,
+    ) -> Launch:
+        """The kernel for `count` elements of a gradient of `dtype`."""
+        from engine.optim.fused.lion_kernel import lion_kernel
+
+        constants = {
+            "TILE": TILE,
+            "IS_WHOLE": count % TILE == 0,
+            "IS_HUGE": place.size >= 2**30,
+            "IN_8BIT": in_8bit,
+            "AT_RANDOM": at_random,
+            "ON_SPHERE": on_sphere,
+            "HAS_KEEP": has_keep,
+            "WATCHES": FEW if place.stride >= TILE // FEW else MANY,
+            "IN_PTX": self._in_ptx,
+        }
+        return Launch(lion_kernel, -(-count // TILE), constants, num_warps=WARPS, enable_fp_fusion=False)
 
     def _tables(self, state: dict[str, Any]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """State, scales, map and borders; float32 state has none of the last three, which then stand for nothing."""

@@ -23,9 +23,9 @@ def direction_kernel(
     scales,  # [blocks] float32, where IN_8BIT
     code,  # [256] float32
     sums,  # [3, programs] float64, stored: ||W||^2, <W, u> and ||u||^2 of each program's part
-    count,
-    beta1,
-    beta2,
+    count: tl.int64,
+    beta1: tl.float32,
+    beta2: tl.float32,
     TILE: tl.constexpr,
     IN_8BIT: tl.constexpr,
     IN_PTX: tl.constexpr,
@@ -59,16 +59,16 @@ def total(values, TILE: tl.constexpr):
     return tl.sum(tl.sum(tl.reshape(values, [TILE // BLOCK, BLOCK]), axis=1).to(tl.float64), axis=0)
 
 
-@triton.jit(do_not_specialize=["programs"])
+@triton.jit(do_not_specialize=["programs"], do_not_specialize_on_alignment=["keep"])
 def turn_kernel(
     sums,  # [3, programs] float64
-    programs,
+    programs: tl.int32,
     radius,  # [1] float32
     calibrated,  # [1] float32, stored where CALIBRATES and it is 0
     keep,  # [] bool, where HAS_KEEP
     turn,  # [2] float32, stored: length of the step, factor that follows it
-    rate_high,  # the rate is the sum of these two, since a kernel is given float32 numbers
-    rate_low,
+    rate_high: tl.float32,  # the rate is the sum of these two, since a kernel is given float32 numbers
+    rate_low: tl.float32,
     CALIBRATES: tl.constexpr,
     HAS_KEEP: tl.constexpr,
     CHUNK: tl.constexpr,

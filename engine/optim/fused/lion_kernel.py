@@ -23,10 +23,15 @@ from engine.optim.fused.arithmetic import (
 BLOCK = tl.constexpr(256)
 
 
-@triton.jit(do_not_specialize=["stride", "first_key", "second_key"], do_not_specialize_on_alignment=["keep"])
+# Numbers of a fixed type that are not specialised on never make Triton compile anew. `count` is specialised on, as
+# masked loads are wide where it is a multiple of 16.
+@triton.jit(
+    do_not_specialize=["room", "stride", "first_block", "first_key", "second_key"],
+    do_not_specialize_on_alignment=["keep"],
+)
 def lion_kernel(
     weights,  # [size], stored: bfloat16, float16 or float32
-    gradient,  # [count]: elements `begin` to `begin + count` of the tensor's gradient
+    gradient,  # [count]: elements of the tensor's gradient, from `first_block` * BLOCK on
     state,  # [size], stored: uint8 where IN_8BIT, else float32
     scales,  # [blocks], stored: float32, where IN_8BIT
     code,  # [256] float32
@@ -34,16 +39,16 @@ def lion_kernel(
     keep,  # [] bool, where HAS_KEEP: nothing is stored if it is False
     turn,  # [2] float32, where ON_SPHERE: length of the step, factor that follows it
     watched,  # [3, room] float32, stored: every stride-th weight before, as asked for, and after
-    room,
-    stride,
-    begin,
-    count,
-    rate,
-    beta1,
-    beta2,
-    weight_decay,
-    first_key,
-    second_key,
+    room: tl.int32,
+    stride: tl.int32,
+    first_block: tl.int32,
+    count: tl.int64,
+    rate: tl.float32,
+    beta1: tl.float32,
+    beta2: tl.float32,
+    weight_decay: tl.float32,
+    first_key: tl.int32,
+    second_key: tl.int32,
     TILE: tl.constexpr,
     IS_WHOLE: tl.constexpr,  # every program has TILE elements
     IS_HUGE: tl.constexpr,  # places of elements need more than 32 bits
@@ -65,7 +70,7 @@ def lion_kernel(
     start = tl.program_id(0).to(tl.int64) * TILE
     gradient += start
     left = count - start
-    start += begin
+    start += tl.cast(first_block, tl.int64) * BLOCK
 
     # The watched weights: a few of each program's own, computed by themselves before it stores anything.
     here = start if IS_HUGE else start.to(tl.int32)  # a division of 64 bits takes long
