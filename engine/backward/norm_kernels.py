@@ -9,7 +9,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from engine.optim.fused.launch import Launch, are_aligned
+from engine.optim.fused.launch import Launch, Launches
 
 TILE, WARPS = 4096, 8
 PROGRAMS = 1024
@@ -26,24 +26,14 @@ class NormKernels:
         self._results = norms, last, is_finite
         self._sums = torch.zeros(PROGRAMS, dtype=torch.float64, device=norms.device)
         self._arrived = torch.zeros(1, dtype=torch.int32, device=norms.device)
-        self._launches: dict[tuple[int, torch.dtype, bool], Launch] = {}
+        self._launches = Launches(_new_launch)
 
     def measure(self, gradient: Tensor, place: int, *, adds: bool) -> None:
         """Note the gradient's norm at `place`, added to the one there if `adds`. One launch."""
         gradient = gradient.contiguous()
         count = gradient.numel()
-        launch = self._launch(gradient, count, adds)
+        launch = self._launches.of((count, gradient.dtype, adds), gradient)
         launch(gradient, count, self._sums, self._arrived, *self._results, place)
-
-    def _launch(self, gradient: Tensor, count: int, adds: bool) -> Launch:
-        """The launch for a gradient: one that is kept, unless it lies where Triton has to look at it anew."""
-        kind = count, gradient.dtype, adds
-        if not are_aligned(gradient):
-            return _new_launch(*kind)
-        launch = self._launches.get(kind)
-        if launch is None:
-            launch = self._launches[kind] = _new_launch(*kind)
-        return launch
 
 
 def _new_launch(count: int, dtype: torch.dtype, adds: bool) -> Launch:

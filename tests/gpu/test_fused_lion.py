@@ -21,7 +21,7 @@ from .machine import DEVICE, HAS_GPU, on_gpu_alone
 
 pytestmark = pytest.mark.gpu
 STEPS, RATE = 20, 1e-3
-LAUNCHES = 3
+LAUNCHES = 2
 """Of kernels for each tensor and step, the norm of its gradient among them."""
 LAUNCHES_OF_THE_TURN = 2
 """Besides, for a matrix on a sphere: sums over all of it, and what follows from them."""

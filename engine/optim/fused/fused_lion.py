@@ -5,14 +5,14 @@ from __future__ import annotations
 import ctypes
 import importlib.metadata
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from engine.optim.fused.codebook import borders, follows_the_lines
-from engine.optim.fused.launch import Launch, are_aligned
+from engine.optim.fused.launch import Launches
 from engine.optim.hyperball import Hyperball
 from engine.optim.movement import SAMPLES_IN_A_TENSOR, stride_of
 from engine.optim.random_bits import BitStream
@@ -22,23 +22,18 @@ from engine.optim.rules.rule import BLOCK, Rule, Settings
 TILE = 4096
 """Elements of a program, which has WARPS warps: 16 elements a thread, whose bytes of state are one access."""
 WARPS = 8
-FEW, MANY = 8, 1024
-"""Watched weights that a program takes at a time: it has few of a large tensor, and nearly all of a small one."""
 DTYPES = (torch.bfloat16, torch.float16, torch.float32)
-CHUNK = 1024
-"""Sums that are added up at a time."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """What does not change about a parameter: which weights are watched, its launches by what they are for."""
+    """What does not change about a parameter."""
 
     row: int
     size: int
     stride: int
     watched: Tensor
-    """From this parameter's on, of those before the update."""
-    launches: dict[tuple[Any, ...], Launch] = field(default_factory=dict)
+    """The watched weights before the update, from those of this parameter on."""
 
 
 class FusedLion:
@@ -51,6 +46,8 @@ class FusedLion:
     """
 
     def __init__(self, rule: Blockwise, parameters: Sequence[Tensor]) -> None:
+        from engine.optim.fused import hyperball_kernels, lion_kernel
+
         device = parameters[0].device
         code = rule.signed_map(device)
         assert follows_the_lines(code), "bitsandbytes has another dynamic map than 0.50.2"
@@ -64,6 +61,9 @@ class FusedLion:
         self._outdated: set[int] = set()
         self._sums = torch.zeros(0, dtype=torch.float64, device=device)
         self._turn = torch.ones(2, dtype=torch.float32, device=device)
+        self._steps = Launches(lion_kernel.new_launch)
+        self._directions = Launches(hyperball_kernels.new_direction_launch)
+        self._turns = Launches(hyperball_kernels.new_turn_launch)
 
     @staticmethod
     def takes(rule: Rule, parameter: Tensor, hyperball: Hyperball | None) -> bool:
@@ -109,12 +109,21 @@ class FusedLion:
         self._written.add(place.row)
         gradient = gradient.contiguous()
         count = gradient.numel()
-        launch = self._launch(
-            place,
-            (parameter, gradient, *tables[:2]),
-            (count, gradient.dtype, "absmax1" in state, stream is not None, turn is not None, keep is not None),
+        kind = (
+            TILE,
+            WARPS,
+            (parameter.dtype, gradient.dtype),
+            place.size,
+            count,
+            place.stride,
+            "absmax1" in state,
+            stream is not None,
+            turn is not None,
+            keep is not None,
+            self._in_ptx,
         )
         first_key, second_key = (0, 0) if stream is None else stream.signed_keys()
+        launch = self._steps.of(kind, parameter, gradient, *tables[:2])
         launch(
             parameter,
             gradient,
@@ -144,81 +153,25 @@ class FusedLion:
         keep: Tensor | None,
     ) -> None:
         """Turn a matrix on its sphere."""
-        from engine.optim.fused.hyperball_kernels import direction_kernel, turn_kernel
-
-        programs = -(-parameter.numel() // TILE)
+        gradient, tables = gradient.contiguous(), self._tables(state)[:3]
+        count = parameter.numel()
+        programs = -(-count // TILE)
         if len(self._sums) < 3 * programs:
             self._sums = self._sums.new_zeros(3 * programs)
-        direction_kernel[(programs,)](
-            parameter.detach(),
-            gradient,
-            *self._tables(state)[:3],
-            self._sums,
-            parameter.numel(),
-            *settings.betas,
-            TILE=TILE,
-            IN_8BIT="absmax1" in state,
-            IN_PTX=self._in_ptx,
-            num_warps=WARPS,
-            enable_fp_fusion=False,
-        )
+        kind = (TILE, WARPS, (parameter.dtype, gradient.dtype), count, "absmax1" in state, self._in_ptx)
+        direction = self._directions.of(kind, parameter, gradient, *tables[:2])
+        direction(parameter, gradient, *tables, self._sums, count, *settings.betas)
         rate = hyperball.rate_of_step(settings.learning_rate)
         high = ctypes.c_float(rate).value
-        turn_kernel[(1,)](
-            self._sums,
-            programs,
-            state["radius"],
-            state["calibrated_rate"],
-            state["radius"] if keep is None else keep,
-            self._turn,
-            high,
-            rate - high,
-            CALIBRATES=hyperball.calibrates,
-            HAS_KEEP=keep is not None,
-            CHUNK=CHUNK,
-            num_warps=4,
-            enable_fp_fusion=False,
-        )
+        radius, calibrated = state["radius"], state["calibrated_rate"]
+        turn = self._turns.of((hyperball.calibrates, keep is not None), radius, calibrated)
+        keep_or_any = radius if keep is None else keep
+        turn(self._sums, programs, radius, calibrated, keep_or_any, self._turn, high, rate - high)
         self.update(parameter, gradient, state, settings, stream, keep, turn=self._turn)
 
     def _place_of(self, parameter: Tensor, row: int) -> _Place:
         watched = self._watched.view(-1)[row * SAMPLES_IN_A_TENSOR :]
         return _Place(row, parameter.numel(), stride_of(parameter.numel()), watched)
-
-    def _launch(self, place: _Place, tensors: tuple[Tensor, ...], kind: tuple[Any, ...]) -> Launch:
-        """The launch for these tensors: one that is kept, unless some lie where Triton has to look at each anew."""
-        if not are_aligned(*tensors):
-            return self._new_launch(place, *kind)
-        launch = place.launches.get(kind)
-        if launch is None:
-            launch = place.launches[kind] = self._new_launch(place, *kind)
-        return launch
-
-    def _new_launch(
-        self,
-        place: _Place,
-        count: int,
-        dtype: torch.dtype,
-        in_8bit: bool,
-        at_random: bool,
-        on_sphere: bool,
-        has_keep: bool,
-    ) -> Launch:
-        """The kernel for `count` elements of a gradient of `dtype`."""
-        from engine.optim.fused.lion_kernel import lion_kernel
-
-        constants = {
-            "TILE": TILE,
-            "IS_WHOLE": count % TILE == 0,
-            "IS_HUGE": place.size >= 2**30,
-            "IN_8BIT": in_8bit,
-            "AT_RANDOM": at_random,
-            "ON_SPHERE": on_sphere,
-            "HAS_KEEP": has_keep,
-            "WATCHES": FEW if place.stride >= TILE // FEW else MANY,
-            "IN_PTX": self._in_ptx,
-        }
-        return Launch(lion_kernel, -(-count // TILE), constants, num_warps=WARPS, enable_fp_fusion=False)
 
     def _tables(self, state: dict[str, Any]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """State, scales, map and borders; float32 state has none of the last three, which then stand for nothing."""

@@ -8,11 +8,30 @@ For W - t * u, with u of -1, 0 and 1, the length that brings it back to the radi
 # mypy: disable-error-code="import-untyped, import-not-found, untyped-decorator, no-untyped-call, no-untyped-def, misc"
 # ruff: noqa: N803
 
+import torch
 import triton
 import triton.language as tl
 
 from engine.optim.fused.arithmetic import look_up, move_8bit, move_32bit, multiply
+from engine.optim.fused.launch import Launch
 from engine.optim.fused.lion_kernel import BLOCK, of_each
+
+CHUNK = 1024
+"""Sums that are added up at a time."""
+
+
+def new_direction_launch(
+    tile: int, warps: int, dtypes: tuple[torch.dtype, torch.dtype], count: int, in_8bit: bool, in_ptx: bool
+) -> Launch:
+    """The first kernel for a matrix of `count` elements; `dtypes` are those of weights and gradient."""
+    constants = {"TILE": tile, "IN_8BIT": in_8bit, "IN_PTX": in_ptx}
+    return Launch(direction_kernel, -(-count // tile), constants, num_warps=warps, enable_fp_fusion=False)
+
+
+def new_turn_launch(calibrates: bool, has_keep: bool) -> Launch:
+    """The second."""
+    constants = {"CALIBRATES": calibrates, "HAS_KEEP": has_keep, "CHUNK": CHUNK}
+    return Launch(turn_kernel, 1, constants, num_warps=4, enable_fp_fusion=False)
 
 
 @triton.jit

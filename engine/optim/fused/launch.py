@@ -9,12 +9,10 @@ from torch import Tensor
 
 
 class Launch:
-    """A kernel with its grid and its constants of compilation, for arguments of the same kinds each time.
+    """A kernel with its grid and its constants of compilation, for arguments of the same types each time.
 
     Triton looks at every argument of every call to find the kernel compiled for such ones, which takes the host longer
-    than the launch itself. Here the first call does that, and those that follow go to what it found. So tensors have to
-    have the dtypes of the first call's and, where that matters to the kernel, addresses as round (`are_aligned`);
-    numbers that change must not be specialised on.
+    than the launch itself. Here the first call does that, and those that follow go to what it found.
     """
 
     __slots__ = ("_constants", "_grid", "_kernel", "_options", "_repeat")
@@ -37,6 +35,23 @@ class Launch:
             self._repeat = compiled[self._grid]
 
 
-def are_aligned(*tensors: Tensor) -> bool:
-    """Whether all addresses are multiples of 16 bytes, as Triton distinguishes them."""
-    return not any(tensor.data_ptr() & 15 for tensor in tensors)
+class Launches:
+    """The launches of one kernel by their kind: all that decides about constants, grid and dtypes of arguments."""
+
+    def __init__(self, new: Callable[..., Launch]) -> None:
+        """`new` makes the launch of a kind, whose parts are its arguments."""
+        self._new = new
+        self._kept: dict[tuple[Any, ...], Launch] = {}
+
+    def of(self, kind: tuple[Any, ...], *tensors: Tensor) -> Launch:
+        """The launch for tensors that other calls of this kind may have at other addresses.
+
+        Triton compiles other kernels for addresses that are no multiples of 16 bytes. Such launches are not kept.
+        """
+        for tensor in tensors:
+            if tensor.data_ptr() & 15:
+                return self._new(*kind)
+        launch = self._kept.get(kind)
+        if launch is None:
+            launch = self._kept[kind] = self._new(*kind)
+        return launch

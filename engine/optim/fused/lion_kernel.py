@@ -4,6 +4,7 @@
 # mypy: disable-error-code="import-untyped, import-not-found, untyped-decorator, no-untyped-call, no-untyped-def, misc"
 # ruff: noqa: N803
 
+import torch
 import triton
 import triton.language as tl
 
@@ -19,8 +20,39 @@ from engine.optim.fused.arithmetic import (
     step_against,
     to_bytes,
 )
+from engine.optim.fused.launch import Launch
 
 BLOCK = tl.constexpr(256)
+FEW, MANY = 8, 1024
+"""Watched weights that a program takes at a time: it has few of a large tensor, and nearly all of a small one."""
+
+
+def new_launch(
+    tile: int,
+    warps: int,
+    dtypes: tuple[torch.dtype, torch.dtype],
+    size: int,
+    count: int,
+    stride: int,
+    in_8bit: bool,
+    at_random: bool,
+    on_sphere: bool,
+    has_keep: bool,
+    in_ptx: bool,
+) -> Launch:
+    """The kernel for `count` elements, in tiles, of a tensor of `size`; `dtypes` are those of weights and gradient."""
+    constants = {
+        "TILE": tile,
+        "IS_WHOLE": count % tile == 0,
+        "IS_HUGE": size >= 2**30,
+        "IN_8BIT": in_8bit,
+        "AT_RANDOM": at_random,
+        "ON_SPHERE": on_sphere,
+        "HAS_KEEP": has_keep,
+        "WATCHES": FEW if stride >= tile // FEW else MANY,
+        "IN_PTX": in_ptx,
+    }
+    return Launch(lion_kernel, -(-count // tile), constants, num_warps=warps, enable_fp_fusion=False)
 
 
 # Numbers of a fixed type that are not specialised on never make Triton compile anew. `count` is specialised on, as
