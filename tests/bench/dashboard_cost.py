@@ -33,10 +33,9 @@ from typing import Any
 
 import psutil
 
-from tests.bench.training.figures import WARM_UP
 from tests.bench.training.machine import describe_machine
 from tests.bench.training.recipes import recipe_named
-from tests.bench.training.runner import bench_environment, engine_process, last_step, read_events
+from tests.bench.training.runner import WARM_UP, bench_environment, engine_process, last_step, read_events
 from tests.bench.training.workload import PROJECT, QWEN3_5_4B, SHAPES, fitting, read_keys, write_workload
 
 COLUMNS, LINES = 120, 36

@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -27,8 +28,9 @@ from tests.bench.training.flops import Work, flops_per_token, utilisation, work_
 from tests.bench.training.machine import describe_machine, measure_rates
 from tests.bench.training.recipes import RECIPES, Recipe, recipe_named
 from tests.bench.training.results import load_results, put, save_results
-from tests.bench.training.runner import bench_environment, run_recipe
+from tests.bench.training.runner import WARM_UP, Ran, bench_environment, run_recipe
 from tests.bench.training.table import comparison_table, recipe_table, settings_table
+from tests.bench.training.together import run_together
 from tests.bench.training.workload import PROJECT, QWEN3_5_4B, SHAPES, fitting, read_keys, shape_of
 
 
@@ -40,8 +42,8 @@ def main() -> None:
     results |= {"shape": options.shape, "machine": describe_machine()}
     results["rates"] = measure_rates()
     save_results(options.out, results)
-    for recipe in recipes:
-        put(results["rows"], measure_recipe(recipe, options, results["rates"], results["machine"]))
+    for recipe, ran, seconds in runs_of(recipes, options):
+        put(results["rows"], row_of(recipe, ran, seconds, options, results))
         save_results(options.out, results)
     for run in competitors:
         put(results["trl"], measure_trl(run, options, results["machine"]))
@@ -56,6 +58,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--shape", choices=SHAPES, default=QWEN3_5_4B)
     parser.add_argument("--out", type=Path, default=PROJECT / "build" / "train_4b.json", metavar="FILE")
     parser.add_argument("--set", action="append", default=[], metavar="SECTION.KEY=VALUE", help="for each recipe")
+    parser.add_argument("--together", action="store_true", help="start all recipes at once, measure one at a time")
     parser.add_argument("--env", action="append", default=[], metavar="NAME=VALUE", help="for each recipe")
     parser.add_argument("--label", help="tells the rows of this call from others of the same names")
     parser.add_argument("--trl", metavar="NAMES", help="runs of TRL with commas between, or all")
@@ -71,15 +74,27 @@ def chosen_recipes(options: argparse.Namespace) -> list[Recipe]:
     return [replace(recipe, environment={**recipe.environment, **environment}) for recipe in recipes]
 
 
-def measure_recipe(
-    recipe: Recipe, options: argparse.Namespace, rates: dict[str, float | None], machine: dict[str, Any]
-) -> dict[str, Any]:
-    """Run it, and put its figures beside what they aim at and what the machine could do."""
+def runs_of(recipes: Sequence[Recipe], options: argparse.Namespace) -> Iterator[tuple[Recipe, Ran, float]]:
+    """Each recipe's run, one after the other or side by side, and the seconds since the one before."""
     begin = time.monotonic()
-    row = figures(recipe, run_recipe(recipe, options.shape, options.steps, options.timeout))
-    row |= {"label": options.label, "machine": machine, "wall_s": time.monotonic() - begin}
+    if options.together:
+        runs = run_together(recipes, options.shape, options.steps - WARM_UP, options.timeout)
+    else:
+        runs = ((one, run_recipe(one, options.shape, options.steps, options.timeout)) for one in recipes)
+    for recipe, ran in runs:
+        yield recipe, ran, time.monotonic() - begin
+        begin = time.monotonic()
+
+
+def row_of(
+    recipe: Recipe, ran: Ran, seconds: float, options: argparse.Namespace, results: dict[str, Any]
+) -> dict[str, Any]:
+    """The figures of a run, beside what they aim at and what the machine could do."""
+    row = figures(recipe, ran)
+    row |= {"label": options.label, "machine": results["machine"], "wall_s": seconds, "together": options.together}
     if row.get("tok_s") is not None:
-        row |= {"reached": reached(row, recipe.aim), **of_the_peak(recipe, options.shape, row["tok_s"], rates)}
+        peak = of_the_peak(recipe, options.shape, row["tok_s"], results["rates"])
+        row |= {"reached": reached(row, recipe.aim), **peak}
     if options.profile:
         row["timeline"] = profile(recipe, options)
     say(row)

@@ -34,7 +34,7 @@ from trl.trainer.sft_config import SFTConfig
 from trl.trainer.sft_trainer import SFTTrainer
 
 from engine.units import GIB
-from tests.bench.training.figures import WARM_UP
+from tests.bench.training.runner import WARM_UP
 from tests.bench.training.workload import QWEN3_5_4B, SHAPES, token_rows, write_model
 
 CHECKPOINTING: dict[str, dict[str, Any]] = {

@@ -10,9 +10,6 @@ from typing import Any
 from tests.bench.training.recipes import Aim, Recipe
 from tests.bench.training.runner import Ran
 
-WARM_UP = 4
-"""Steps that compile, tune and fill caches; they count in no figure but the peak of memory."""
-
 
 def figures(recipe: Recipe, ran: Ran) -> dict[str, Any]:
     """What the run says; without settled steps only how it ended."""
@@ -31,7 +28,7 @@ def figures(recipe: Recipe, ran: Ran) -> dict[str, Any]:
         "steps": len(steps),
         "model": start[-1]["model"] if start else None,
     }
-    settled = [step for step in steps if step["step"] > WARM_UP]
+    settled = [step for step in steps if step["step"] > ran.warm_up]
     if len(settled) < 2:
         return found
     return found | {

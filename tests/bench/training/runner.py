@@ -19,6 +19,8 @@ from tests.bench.training.recipes import Recipe
 from tests.bench.training.workload import PROJECT, write_workload
 
 ENOUGH = "ended on purpose after its steps; nothing was saved"
+WARM_UP = 4
+"""Steps that compile, tune and fill caches; they count in no figure but the peak of memory."""
 _POLL_SECONDS = 0.1
 _SPARE_STEPS = 2
 """Steps that the run could take still when it is ended, so that it never begins to save."""
@@ -31,6 +33,8 @@ class Ran:
     events: tuple[dict[str, Any], ...]
     ended: str
     printed: str
+    warm_up: int = WARM_UP
+    """The last step that counts in no figure but the peak of memory."""
 
     def of(self, kind: str) -> list[dict[str, Any]]:
         return [event for event in self.events if event["event"] == kind]

@@ -9,9 +9,10 @@ import pytest
 import torch
 import yaml
 
-from tests.bench.training.figures import WARM_UP, figures, reached
+from tests.bench.training.figures import figures, reached
 from tests.bench.training.recipes import RECIPES, Aim, recipe_named
-from tests.bench.training.runner import ENOUGH, Ran, run_recipe
+from tests.bench.training.runner import ENOUGH, WARM_UP, Ran, run_recipe
+from tests.bench.training.together import run_together
 from tests.bench.training.workload import fitting, read_keys, token_rows, write_workload
 
 RECIPE = recipe_named("mixers_2x2048")
@@ -90,3 +91,22 @@ def test_a_small_run_of_the_engine_is_ended_after_its_steps_and_gives_figures() 
     assert found["tok_s"] > 0
     assert found["model"]["trainable"] < found["model"]["params"]
     assert (found["peak"] is None) == (not torch.cuda.is_available())
+
+
+def test_side_by_side_a_step_counts_only_after_the_standstill() -> None:
+    slow = [step(number, 30.0, 20.0) for number in range(1, 8)]  # it stood behind the fifth
+    settled = [step(7 + number, 0.5, 10.0) for number in (1, 2, 3)]
+    found = figures(RECIPE, Ran((*slow, *settled), ENOUGH, "", warm_up=7))
+    assert (found["settled_steps"], found["dt_range"]) == (3, [0.5, 0.5])
+    assert found["peak"] == 20.0
+
+
+def test_recipes_start_side_by_side_and_are_measured_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    keys = {"model.compile": False, "train.gradient_checkpointing": "none"}
+    recipes = [fitting(recipe_named(name), "tiny").with_keys(keys) for name in ("all_2x2048_tiled", "all_4x4096_free")]
+    found = list(run_together(recipes, "tiny", steps=3, timeout=120))
+    assert [recipe.name for recipe, _ in found] == ["all_2x2048_tiled", "all_4x4096_free"]
+    for recipe, ended in found:
+        assert ended.ended == ENOUGH
+        assert figures(recipe, ended)["settled_steps"] >= 3
