@@ -22,6 +22,7 @@ from tests.bench.training.table import (
     recipe_table,
     settings_table,
     timeline_table,
+    ways_table,
 )
 from tests.bench.training.workload import PROJECT
 
@@ -36,6 +37,8 @@ MAKERS: dict[str, Callable[[dict[str, Any]], str]] = {
     "machine": machine_line,
 }
 
+FROM_ONE_BENCH: dict[str, Callable[[dict[str, Any] | None], str]] = {"dashboard": dashboard_table, "ways": ways_table}
+
 
 def filled(page: str, results: Path) -> str:
     """The page with every block made from the files in `results`."""
@@ -48,8 +51,8 @@ def filled(page: str, results: Path) -> str:
 
 def made(name: str, path: Path) -> str:
     """What stands in a block of that name."""
-    if name == "dashboard":
-        return dashboard_table(json.loads(path.read_text()) if path.exists() else None)
+    if name in FROM_ONE_BENCH:
+        return FROM_ONE_BENCH[name](json.loads(path.read_text()) if path.exists() else None)
     return MAKERS[name](load_results(path))
 
 

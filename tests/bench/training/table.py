@@ -208,3 +208,21 @@ def dashboard_table(found: dict[str, Any] | None) -> str:
         ["the dashboard's CPU", f"{found['dashboard_cpu_share']:.1%} of one core"],
     ]
     return markdown([f"{found['recipe']}, {found['device']}", ""], shown)
+
+
+def ways_table(results: dict[str, Any] | None) -> str:
+    """Several ways to compute one part of a step, as its own bench measured them."""
+    if results is None:
+        return NOTHING
+    rows = results["rows"]
+    names = list(dict.fromkeys(name for row in rows for name in row if any(one.get(name) is not None for one in rows)))
+    return markdown(
+        [name.replace("_", " ") for name in names], [[figure(row.get(name)) for name in names] for row in rows]
+    )
+
+
+def figure(value: object) -> str:
+    """A number with three digits that count, a text as it is."""
+    if isinstance(value, float):
+        return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+    return ABSENT if value is None else str(value)
