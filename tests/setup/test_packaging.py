@@ -93,7 +93,7 @@ def test_the_kernels_of_a_gpu_are_an_extra_that_nothing_else_needs() -> None:
 
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
     kernels = {requirement.split(">=")[0] for requirement in project["optional-dependencies"]["gpu"]}
-    assert kernels == {"flash-linear-attention", "tilelang", "liger-kernel", "torchao"}
+    assert kernels == {"flash-linear-attention", "tilelang", "torchao"}
     assert not kernels & {requirement.split(">")[0] for requirement in project["dependencies"]}
 
 

@@ -104,5 +104,6 @@ def test_the_page_shows_what_its_files_say() -> None:
         "comparison",
         "timeline",
         "dashboard",
+        "ways",
     }
     assert filled(text, RESULTS) == text, "run: PYTHONPATH=. python -m tests.bench.training.page"
