@@ -1,5 +1,6 @@
 """Real runs of the engine on a model small enough to train in milliseconds."""
 
+import gc
 import json
 import os
 import shutil
@@ -113,6 +114,7 @@ def train(config_file: Path, tmp_path: Path) -> Callable[..., Outcome]:
 
     def run(*overrides: Any) -> Outcome:
         before = _runs(tmp_path)
+        gc.freeze()  # a run collects garbage once: half a second for the libraries and all the tests that are loaded
         code = main(["train", "--config", str(config_file), *map(str, overrides)])
         new = sorted(_runs(tmp_path) - before, key=lambda path: path.stat().st_mtime) or sorted(before)
         return Outcome(code, RunDir(new[-1]), read_events(RunDir(new[-1])))
