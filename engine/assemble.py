@@ -32,8 +32,8 @@ from engine.model.hub import is_local, local_folder
 from engine.model.load import check_vocabulary, load_model, pick_device, weights_dtype
 from engine.model.mask_detection import tell_packs_by_position_ids
 from engine.model.offload import offload_layer_inputs
-from engine.model.packed.isolation import Isolation
 from engine.model.recompute import recompute_activations
+from engine.model.recompute.slices import prove_slices, slice_layers
 from engine.model.tokenizer import load_tokenizer, stand_in_note
 from engine.monitor import visible_card_names
 from engine.optim.build import build_optimizer
@@ -49,6 +49,7 @@ from engine.stepclock import StepClock
 from engine.train import Trainer
 
 if TYPE_CHECKING:
+    from torch import nn
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
     from engine.model.compiled.watch import CompilerWatch
@@ -95,7 +96,10 @@ def assemble(loaded: Loaded, session: Session, opened: Opened, command: str) -> 
     sampler, isolation = keep_packs_apart(model, sampler, config, data, session)
     if isolation is None and config.data.packing:  # without packs there are more steps
         total_steps = train.max_steps or sampler.steps_in(train.epochs)
-    compiler = _compile_layers(model, sampler, isolation, session) if config.model.compile else None
+    laid_out = isolation.way.mixers if isolation is not None else ()
+    compiler = _compile_layers(model, sampler, laid_out, session) if config.model.compile else None
+    if config.memory.layer_slices > 1:
+        session.say(slice_layers(model, config.memory.layer_slices, leave_out=laid_out).sentence())
     optimizer = _optimizer(model, config)
     session.say(optimizer.describe())
     trained = [(name, parameter) for name, parameter in model.named_parameters() if parameter.requires_grad]
@@ -258,15 +262,16 @@ def _prepare_layers(model: PreTrainedModel, config: Config, session: Session, *,
     how = config.train.gradient_checkpointing
     if how != "none":
         session.say(recompute_activations(model, how, compiles=config.model.compile).sentence())
+    if config.memory.layer_slices > 1:
+        prove_slices(model, config.memory.layer_slices)
 
 
 def _compile_layers(
-    model: PreTrainedModel, sampler: EpochSampler, isolation: Isolation | None, session: Session
+    model: PreTrainedModel, sampler: EpochSampler, laid_out: tuple[nn.Module, ...], session: Session
 ) -> CompilerWatch:
     """Compile the layers when all else is in them; returns what follows the compiler."""
     from engine.model.compiled.watch import CompilerWatch  # imports the compiler
 
-    laid_out = isolation.way.mixers if isolation is not None else ()
     has_one_length = sampler.pack_length is not None or len(set(sampler.lengths)) == 1
     session.say(compile_layers(model, fixed_length=has_one_length, leave_out=laid_out).sentence())
     return CompilerWatch(session.say)

@@ -144,6 +144,24 @@ def _offload_needs_recomputation(config: Config) -> Problem | None:
     return Problem("memory.offload_activations", reason, found="true", allowed="false", advice=advice)
 
 
+def _slices_need_recomputation(config: Config) -> Problem | None:
+    slices = config.memory.layer_slices
+    if slices == 1 or config.train.gradient_checkpointing != "none":
+        return None
+    reason = "it is recomputed layers that take a batch in slices, and gradient_checkpointing is none"
+    advice = "set train.gradient_checkpointing: full or selective, or memory.layer_slices: 1"
+    return Problem("memory.layer_slices", reason, found=str(slices), allowed="1", advice=advice)
+
+
+def _slices_are_lines(config: Config) -> Problem | None:
+    slices, lines = config.memory.layer_slices, config.train.per_device_batch_size
+    if slices <= lines:
+        return None
+    reason = f"a slice is one line of a batch at least, and train.per_device_batch_size is {lines}"
+    advice = f"set memory.layer_slices: {lines}, or a larger train.per_device_batch_size"
+    return Problem("memory.layer_slices", reason, found=str(slices), allowed=f"at most {lines}", advice=advice)
+
+
 def _float8_stands_in_for_bfloat16(config: Config) -> Problem | None:
     if not config.memory.float8_training or config.model.torch_dtype != "float32":
         return None
@@ -266,6 +284,8 @@ RULES = (
     Rule(("data.eval_split", "data.eval_dataset"), _one_source_of_eval_data),
     Rule(("model.attn_implementation", "model.torch_dtype"), _flash_attention_needs_bfloat16),
     Rule(("memory.offload_activations", "train.gradient_checkpointing"), _offload_needs_recomputation),
+    Rule(("memory.layer_slices", "train.gradient_checkpointing"), _slices_need_recomputation),
+    Rule(("memory.layer_slices", "train.per_device_batch_size"), _slices_are_lines),
     Rule(("memory.float8_training", "model.torch_dtype"), _float8_stands_in_for_bfloat16),
     Rule(("memory.float8_training", "model.compile"), _float8_pays_when_compiled),
     Rule(("train.max_grad_norm", "memory.gradient_release"), _release_knows_no_norm_to_clip_by),

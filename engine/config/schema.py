@@ -278,6 +278,11 @@ class Memory(Section):
         description="Keep the inputs of the layers in main memory between forward and backward pass; needs"
         " train.gradient_checkpointing: full or selective.",
     )
+    layer_slices: PositiveInt = Field(
+        default=1,
+        description="Slices of the batch that a recomputed layer takes one after another, at most"
+        " train.per_device_batch_size; needs train.gradient_checkpointing: full or selective.",
+    )
 
 
 class Parallel(Section):

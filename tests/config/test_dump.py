@@ -66,6 +66,9 @@ def random_config(rng: random.Random) -> Config:
     train.pop("max_steps", None)
     if train.get("gradient_checkpointing", "none") == "none":
         sections["memory"].pop("offload_activations", None)
+        sections["memory"].pop("layer_slices", None)
+    if sections["memory"].get("layer_slices", 1) > train.get("per_device_batch_size", 1):
+        train["per_device_batch_size"] = sections["memory"]["layer_slices"]
     if sections["memory"].get("gradient_release"):
         train["max_grad_norm"], train["gradient_accumulation_steps"] = None, 1
     if not sections["memory"].get("gradient_release") or not sections["memory"].get("chunked_loss", True):

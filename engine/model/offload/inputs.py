@@ -16,14 +16,15 @@ from engine.model.offload.copies import Copies
 from engine.units import GIB, MIB
 
 _ON_THEIR_WAY = 2
-"""Inputs that may still be on the device while they are copied away: the one of the layer before, and its own."""
+"""Layers whose inputs may still be on the device while they are copied away: the one before, and the one that computes.
+"""
 
 
 class Parked:
-    """A layer's input [B, S, H], which waits in main memory for the backward pass.
+    """A layer's input [B, S, H], or a slice of its lines, which waits in main memory for the backward pass.
 
-    `take` gives it back, as often as it is asked for. While one layer's input is taken, that of the layer before is
-    fetched, as it is wanted next.
+    `take` gives it back, as often as it is asked for. While one is taken, the one that was parked before it is fetched,
+    as it is wanted next.
     """
 
     def __init__(self, tensor: Tensor, copies: Copies, buffers: Buffers, before: Parked | None) -> None:
@@ -77,20 +78,21 @@ def _nobody() -> None:
 class LayerInputs:
     """What autograd keeps of the inputs of a model's layers, in main memory. All else stays as it is.
 
-    A tensor is a layer's input by its storage and size, whoever keeps it: torch's checkpoint, or a compiled layer.
+    A tensor is a layer's input, or a slice of it, by its place in the same storage, whoever keeps it: torch's
+    checkpoint, or a compiled layer.
     """
 
     def __init__(self, copies: Copies, layers: int) -> None:
         self.buffers = Buffers(copies.buffers)
         self.parked = 0
-        """Inputs that were sent to main memory in the last forward pass."""
+        """Layers whose inputs were sent to main memory in the last forward pass."""
         self._copies = copies
         self._layers = layers
-        self._leaving: deque[weakref.ref[Parked]] = deque()
+        self._leaving: deque[list[weakref.ref[Parked]]] = deque()
         self._newest: weakref.ref[Parked] | None = None
         self._input: Tensor | None = None
-        self._parked_now: Parked | None = None
-        """What became of that input, while its layer computes."""
+        self._parked_now: dict[tuple[int, torch.Size], Parked] = {}
+        """What became of that input or of its slices, by place and shape, while its layer computes."""
         self._hooks = (self._pack, self._unpack)
 
     def sentence(self) -> str:
@@ -110,26 +112,33 @@ class LayerInputs:
             self.parked, self._newest = 0, None
             self._leaving.clear()
         while len(self._leaving) >= _ON_THEIR_WAY:
-            self._let_go(self._leaving.popleft())
+            for parked in self._leaving.popleft():
+                self._let_go(parked)
         is_wanted_at_once = number == self._layers - 1
         self._input = None if is_wanted_at_once or not self._is_worth_it(hidden) else hidden
         return saved_tensors_hooks(*self._hooks)
 
     def leaving(self) -> None:
         """The layer is done."""
-        self._input = self._parked_now = None
+        self._input = None
+        self._parked_now.clear()
 
     def _pack(self, tensor: Tensor) -> Tensor | Parked:
-        if self._input is None or not _are_one(tensor, self._input):
+        if self._input is None or not _is_of(tensor, self._input):
             return tensor.detach()  # an output of a layer that held itself would never be freed
-        if self._parked_now is not None and self._parked_now.shape == tensor.shape:
-            return self._parked_now
+        key = (tensor.storage_offset(), tensor.shape)
+        if key not in self._parked_now:
+            self._parked_now[key] = self._park(tensor.detach())
+        return self._parked_now[key]
+
+    def _park(self, tensor: Tensor) -> Parked:
         before = self._newest() if self._newest is not None else None
-        parked = Parked(tensor.detach(), self._copies, self.buffers, before)
+        parked = Parked(tensor, self._copies, self.buffers, before)
         self._newest = weakref.ref(parked)
-        self._leaving.append(self._newest)
-        self._parked_now = parked
-        self.parked += 1
+        if not self._parked_now:
+            self._leaving.append([])
+            self.parked += 1
+        self._leaving[-1].append(self._newest)
         return parked
 
     def _unpack(self, kept: Tensor | Parked) -> Tensor:
@@ -164,12 +173,14 @@ class OffloadingForward:
             self._inputs.leaving()
 
 
-def _are_one(tensor: Tensor, hidden: Tensor) -> bool:
-    """Whether both are all of the same memory, in order."""
+def _is_of(tensor: Tensor, hidden: Tensor) -> bool:
+    """Whether the one is all of the other's memory in order, or that of some of its lines."""
+    line = hidden[0].numel()
     return (
         tensor.untyped_storage()._cdata == hidden.untyped_storage()._cdata
-        and tensor.nbytes == hidden.nbytes
         and tensor.dtype == hidden.dtype
         and tensor.is_contiguous()
         and hidden.is_contiguous()
+        and tensor.numel() % line == 0
+        and (tensor.storage_offset() - hidden.storage_offset()) % line == 0
     )

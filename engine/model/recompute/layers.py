@@ -16,7 +16,12 @@ from engine.model.decoder import decoder_of
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
-_OFF = {"train.gradient_checkpointing": "none", "model.compile": "false", "memory.offload_activations": "false"}
+_OFF = {
+    "train.gradient_checkpointing": "none",
+    "model.compile": "false",
+    "memory.offload_activations": "false",
+    "memory.layer_slices": "1",
+}
 """How to do without what needs the list of layers, by the config's key."""
 
 Contexts = Callable[[], tuple[AbstractContextManager[Any], AbstractContextManager[Any]]]

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 _PROBE_TOKENS = 8
 
 
-def gradient_at_embedding(model: PreTrainedModel) -> Tensor:
-    """The gradient [1, S, H] of a sum over the last hidden state at the embedding of a few tokens.
+def gradient_at_embedding(model: PreTrainedModel, lines: int = 1) -> Tensor:
+    """The gradient [lines, S, H] of a sum over the last hidden state at the embedding of a few tokens.
 
     No gradient of a weight is made, no hook on one fires, and the random generators stand afterwards as before.
     """
@@ -27,7 +27,8 @@ def gradient_at_embedding(model: PreTrainedModel) -> Tensor:
         return leaves[-1]
 
     embedding = model.get_input_embeddings()
-    ids = torch.arange(1, _PROBE_TOKENS + 1, device=embedding.weight.device)[None]  # [1, S]
+    ids = torch.arange(1, lines * _PROBE_TOKENS + 1, device=embedding.weight.device).view(lines, -1)  # [lines, S]
+    ids = ids % embedding.weight.shape[0]
     hook = embedding.register_forward_hook(cut)
     try:
         with torch.random.fork_rng(), torch.enable_grad():

@@ -1,0 +1,184 @@
+"""A recomputed layer takes the lines of a batch in slices, one after another, so that what it computes lies there once
+for a slice and not for the batch.
+
+Nothing in a layer passes from one line of a batch to another. Autograd goes back through the slices one by one too,
+each of which is computed again just before. It adds up the slices' gradients of a weight, in the weight's type, and
+hands them on once they are complete; so hooks on weights fire once a pass, as without slices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import accumulate, pairwise
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor, nn
+
+from engine.errors import UserError
+from engine.model.recompute.layers import decoder_layers
+from engine.model.recompute.probe import gradient_at_embedding
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
+_KEY = "memory.layer_slices"
+_BORDERS = ("cu_seq_lens_q", "cu_seq_lens_k", "cu_seq_lens_cpu")
+"""Where documents begin in all lines one after another, and the end: vectors on the device or on the host."""
+_CUT_BORDERS_KEPT = 32
+"""Those of a batch's slices, on the device and on the host."""
+_TOLERANCE, _TOLERANCE_BFLOAT16 = 1e-4, 2e-2
+"""Largest change of the gradient at the embedding, as a share of its length: products of fewer rows may be summed in
+another order."""
+
+
+@dataclass(frozen=True, slots=True)
+class SlicedLayers:
+    """What was set up."""
+
+    slices: int
+    layers: int
+    left_out: int
+    """Layers whose mixers take each document of a pack by itself: those take a batch at once."""
+
+    def sentence(self) -> str:
+        """For the console."""
+        told = f"{self.layers} layers take a batch in {self.slices} slices, one after another"
+        if self.left_out:
+            told += f"; {self.left_out} others do not: their mixers take each document of a pack by itself"
+        return told
+
+
+def slice_layers(model: PreTrainedModel, slices: int, leave_out: Collection[nn.Module] = ()) -> SlicedLayers:
+    """Let the layers take a batch in so many slices in training; evaluation is as before.
+
+    To be called when the layers are recomputed and, if they are to be, compiled. Layers with a module of `leave_out` in
+    them stay as they are. Raises UserError for a model without a list of its layers.
+    """
+    sliced = left_out = 0
+    for layer in decoder_layers(model, _KEY).values():
+        if any(module in leave_out for module in layer.modules()):
+            left_out += 1
+            continue
+        layer.forward = SlicedForward(layer, slices)
+        sliced += 1
+    return SlicedLayers(slices, sliced, left_out)
+
+
+def prove_slices(model: PreTrainedModel, slices: int) -> None:
+    """Send a few tokens through the model with its layers in slices and without; the layers stay as they are.
+
+    To be called once they are recomputed, before they are compiled. Raises UserError when the gradient is another one,
+    or when a layer returns what cannot be put together again.
+    """
+    lines = slices + 1  # of which two stand in one slice
+    layers = list(decoder_layers(model, _KEY).values())
+    before = [vars(layer).get("forward") for layer in layers]
+    with _training_without_chance(model, layers):
+        expected = gradient_at_embedding(model, lines)
+        slice_layers(model, slices)
+        try:
+            found = gradient_at_embedding(model, lines)
+        finally:
+            for layer, forward in zip(layers, before, strict=True):
+                del layer.forward
+                if forward is not None:
+                    layer.forward = forward
+    tolerance = _TOLERANCE_BFLOAT16 if model.dtype == torch.bfloat16 else _TOLERANCE
+    if (found - expected).float().norm() > tolerance * expected.float().norm():
+        raise UserError(
+            f"{_KEY}: a layer of {type(model).__name__} gives other gradients for some lines of a batch than for all "
+            f"of them together; set {_KEY}: 1."
+        )
+
+
+class SlicedForward:
+    """A layer's forward pass in training over some lines of the batch after others.
+
+    What the layer is told of all lines, it is told of a slice's: tensors whose first of several dimensions is as long
+    as the batch has lines, and the borders of documents.
+    """
+
+    def __init__(self, layer: nn.Module, slices: int) -> None:
+        self._layer = layer
+        self._forward: Callable[..., Any] = layer.forward
+        self._slices = slices
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """As the layer, of hidden states [B, S, H], which come first or by the name of `hidden_states`."""
+        hidden: Tensor = args[0] if args else kwargs["hidden_states"]
+        slices = min(self._slices, len(hidden))
+        if slices == 1 or not (self._layer.training and torch.is_grad_enabled()):
+            return self._forward(*args, **kwargs)
+        sizes = even_sizes(len(hidden), slices)
+        told = {name: _of_slices(value, sizes) for name, value in kwargs.items() if name not in _BORDERS}
+        told |= {name: _borders_of_slices(kwargs[name], sizes, hidden.shape[1]) for name in _BORDERS if name in kwargs}
+        outputs = [
+            self._forward(*own, **{name: of_slices[number] for name, of_slices in told.items()})
+            for number, own in enumerate(_of_slices(args, sizes))
+        ]
+        return _together(outputs, sizes)
+
+
+def even_sizes(lines: int, slices: int) -> list[int]:
+    """How many lines each slice has, as many as possible the same; the larger ones come first."""
+    size, larger = divmod(lines, slices)
+    return [size + 1] * larger + [size] * (slices - larger)
+
+
+def _of_slices(value: Any, sizes: Sequence[int]) -> Sequence[Any]:
+    """What each slice is told of `value`."""
+    if isinstance(value, Tensor) and value.dim() > 1 and len(value) == sum(sizes):
+        return value.split(list(sizes))
+    if isinstance(value, tuple | list) and value:
+        return list(zip(*(_of_slices(part, sizes) for part in value), strict=True))
+    return [value] * len(sizes)
+
+
+def _borders_of_slices(borders: Tensor | None, sizes: Sequence[int], length: int) -> list[Tensor | None]:
+    """The borders int [N + 1] of each slice's documents, as many; documents in other slices are empty.
+
+    Nobody has to know how many documents a slice has: no wait for the device, and one graph for all of them.
+    """
+    if borders is None:
+        return [None] * len(sizes)
+    ends = [lines * length for lines in accumulate(sizes, initial=0)]
+    return [_borders_within(borders, begin, end) for begin, end in pairwise(ends)]
+
+
+@lru_cache(maxsize=_CUT_BORDERS_KEPT)
+def _borders_within(borders: Tensor, begin: int, end: int) -> Tensor:
+    """All layers of a pass are told the same tensor, which is its own key."""
+    return borders.clamp(begin, end) - begin
+
+
+def _together(outputs: Sequence[Any], sizes: Sequence[int]) -> Any:
+    """The outputs of all slices as those of one batch; tuples part by part."""
+    first = outputs[0]
+    if isinstance(first, tuple):
+        return tuple(_together(parts, sizes) for parts in zip(*outputs, strict=True))
+    if first is None:
+        return None
+    if isinstance(first, Tensor) and first.dim() > 0 and len(first) == sizes[0]:
+        return torch.cat(list(outputs))
+    raise UserError(f"{_KEY}: a layer returns more than something of each line of a batch; set {_KEY}: 1.")
+
+
+@contextmanager
+def _training_without_chance(model: nn.Module, layers: Sequence[nn.Module]) -> Iterator[None]:
+    """Within, layers train, and all in them and around them is as in evaluation.
+
+    So there is no dropout, whose numbers would be others, and no product in float8, whose scales would be.
+    """
+    modes = [(module, module.training) for module in model.modules()]
+    model.eval()
+    for layer in layers:
+        layer.training = True
+    try:
+        yield
+    finally:
+        for module, mode in modes:
+            module.training = mode
