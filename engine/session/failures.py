@@ -115,6 +115,10 @@ def _advice_that_changes_no_result(config: Config) -> list[Advice]:
     elif not memory.offload_activations:
         why = "the inputs of the layers wait in main memory"
         advice.append(Advice(key="memory.offload_activations", value=True, why=why))
+    slices = min(2 * memory.layer_slices, train.per_device_batch_size)
+    if train.gradient_checkpointing == "full" and slices > memory.layer_slices:
+        why = "a layer takes the batch in slices and computes on the memory of one"
+        advice.append(Advice(key="memory.layer_slices", value=slices, why=why))
     return advice
 
 

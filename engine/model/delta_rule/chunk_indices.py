@@ -14,8 +14,8 @@ from torch import Tensor
 from engine.model.delta_rule.documents import CHUNK
 from engine.to_device import to_device
 
-_KEPT = 4
-"""Batches: those of a step's passes, and of one before."""
+_KEPT = 32
+"""Batches, or slices of one: those of a step's passes, and of one before."""
 
 
 def chunk_indices(borders: Tensor, like: Tensor) -> Tensor:

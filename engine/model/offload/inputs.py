@@ -126,7 +126,7 @@ class LayerInputs:
     def _pack(self, tensor: Tensor) -> Tensor | Parked:
         if self._input is None or not _is_of(tensor, self._input):
             return tensor.detach()  # an output of a layer that held itself would never be freed
-        key = (tensor.storage_offset(), tensor.shape)
+        key = (int(tensor.storage_offset()), tensor.shape)
         if key not in self._parked_now:
             self._parked_now[key] = self._park(tensor.detach())
         return self._parked_now[key]

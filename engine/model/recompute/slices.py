@@ -132,7 +132,7 @@ def even_sizes(lines: int, slices: int) -> list[int]:
 def _of_slices(value: Any, sizes: Sequence[int]) -> Sequence[Any]:
     """What each slice is told of `value`."""
     if isinstance(value, Tensor) and value.dim() > 1 and len(value) == sum(sizes):
-        return value.split(list(sizes))
+        return value.split_with_sizes(list(sizes))
     if isinstance(value, tuple | list) and value:
         return list(zip(*(_of_slices(part, sizes) for part in value), strict=True))
     return [value] * len(sizes)

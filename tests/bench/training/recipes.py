@@ -77,7 +77,7 @@ RECIPES: tuple[Recipe, ...] = (
         title="mixers only, 2x2048, full checkpointing",
         rows=2,
         length=2048,
-        keys=MIXERS,
+        keys={**MIXERS, "memory.layer_slices": 2},
         aim=Aim(peak=10.4, reserved=11.0, tok_s=11_000),
     ),
     Recipe(
@@ -95,7 +95,7 @@ RECIPES: tuple[Recipe, ...] = (
         title="all weights, 4x4096, full, tiled head",
         rows=4,
         length=4096,
-        keys={"memory.tiled_head": True},
+        keys={"memory.tiled_head": True, "memory.layer_slices": 2},
         aim=Aim(peak=16.5),
     ),
     Recipe(
@@ -103,7 +103,7 @@ RECIPES: tuple[Recipe, ...] = (
         title="all weights, 4x4096, full, tiled head, offload",
         rows=4,
         length=4096,
-        keys={"memory.tiled_head": True, "memory.offload_activations": True},
+        keys={"memory.tiled_head": True, "memory.offload_activations": True, "memory.layer_slices": 2},
         aim=Aim(peak=14.5),
     ),
     Recipe(
