@@ -109,7 +109,7 @@ def _advice_that_changes_no_result(config: Config) -> list[Advice]:
     if train.gradient_checkpointing == "none":
         why = "computes much of the forward pass a second time instead of keeping it"
         advice.append(Advice(key="train.gradient_checkpointing", value="selective", why=why))
-    elif train.gradient_checkpointing == "selective":
+    elif train.gradient_checkpointing in ("selective", "mixers"):
         why = "computes every layer a second time; only the borders of the layers are kept"
         advice.append(Advice(key="train.gradient_checkpointing", value="full", why=why))
     elif not memory.offload_activations:
@@ -131,6 +131,8 @@ def _smaller_batch(config: Config, where: Whereabouts) -> list[Advice]:
         why = f"with train.gradient_accumulation_steps: {more} the step stays the same"
         if config.memory.gradient_release:
             why = "a step of fewer chats"
+        if config.memory.layer_slices > smaller:
+            why += f"; with memory.layer_slices: {smaller}"
         advice.append(Advice(key="train.per_device_batch_size", value=smaller, why=why))
     longest = min(where.longest_row or config.data.max_seq_length, config.data.max_seq_length)
     advice.append(Advice(key="data.max_seq_length", value=max(longest // 2, 2), why="cuts the longest rows"))

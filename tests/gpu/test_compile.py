@@ -22,6 +22,9 @@ TOLERANCE = 1e-2 if HAS_GPU else 1e-4
 OFFLOAD = ("--memory.offload_activations", "true", "--train.per_device_batch_size", 10)
 """So many rows that the inputs of layers are above the 1 MiB from which on they leave the GPU, if one row is long."""
 
+SLICES = ("--train.per_device_batch_size", 3, "--memory.layer_slices", 2)
+"""Of two lines and of one."""
+
 
 @pytest.mark.parametrize(
     "settings",
@@ -29,8 +32,10 @@ OFFLOAD = ("--memory.offload_activations", "true", "--train.per_device_batch_siz
         (*PACKED, "--train.gradient_checkpointing", "selective", *RELEASE),
         ("--train.gradient_checkpointing", "full", *RELEASE, *OFFLOAD),
         (*PACKED, "--train.freeze_non_attention", "true"),
+        (*PACKED, "--train.gradient_checkpointing", "full", *RELEASE, *SLICES),
+        ("--train.gradient_checkpointing", "full", *RELEASE, *OFFLOAD, "--memory.layer_slices", 3),
     ],
-    ids=["packs-selective-release", "rows-full-release-offload", "packs-frozen"],
+    ids=["packs-selective-release", "rows-full-release-offload", "packs-frozen", "packs-slices", "rows-offload-slices"],
 )
 def test_varying_packs_and_rows_compile_nothing_again(train: Callable[..., Outcome], settings: tuple[Any, ...]) -> None:
     common = (*settings, "--train.max_steps", STEPS, "--train.learning_rate", 1e-4)

@@ -27,12 +27,14 @@ TILED = ("--memory.tiled_head", "true")
 OFFLOAD = ("--memory.offload_activations", "true", "--train.per_device_batch_size", 32)
 """So many rows that the inputs of layers are above the 1 MiB from which on they leave the GPU."""
 COMPILED = ("--model.compile", "true")
+SLICES = ("--train.per_device_batch_size", 4, "--memory.layer_slices", 2)
 SETTINGS: dict[str, tuple[Any, ...]] = {
     "rows-release": (*RELEASE, *BF16, *FULL),
     "packs-release": (*RELEASE, *BF16, *PACKED, *SELECTIVE),
     "rows-tiled-offload": (*RELEASE, *BF16, *FULL, *TILED, *OFFLOAD),
     "packs-hyperball-prefetch": (*RELEASE, *BF16, *PACKED, *FULL, "--train.hyperball", "true", "--data.num_workers", 2),
     "packs-compiled-tiled": (*RELEASE, *BF16, *PACKED, *FULL, *TILED, *COMPILED),
+    "packs-compiled-slices": (*RELEASE, *BF16, *PACKED, *FULL, *COMPILED, *SLICES),
     "rows-compiled-offload": (*RELEASE, *BF16, *SELECTIVE, *COMPILED, *OFFLOAD),
     "rows-clipped": (*BF16, *FULL, "--train.gradient_accumulation_steps", 2),
 }

@@ -49,6 +49,23 @@ def test_the_remedies_go_on_from_what_is_set_and_each_makes_a_config_that_is_acc
     assert "gradient_accumulation_steps" not in "".join(one.why or "" for one in failure.advice)
 
 
+@pytest.mark.parametrize(("slices", "advised"), [(1, 2), (2, 3), (3, None)])
+def test_more_slices_are_advised_up_to_the_lines_of_a_batch(slices: int, advised: int | None) -> None:
+    saving = Config(
+        model=Model(name_or_path="m"),
+        data=Data(dataset="d.jsonl"),  # type: ignore[arg-type]
+        train=Train(gradient_checkpointing="full", per_device_batch_size=3),
+        memory=Memory(layer_slices=slices),
+    )
+    failure = explain(torch.OutOfMemoryError(CUDA_MESSAGE), saving, Whereabouts(step=3))
+    advice = {advice.key: advice for advice in failure.advice}
+    assert (advice["memory.layer_slices"].value if advised else None) == advised
+    assert ("memory.layer_slices" in advice) == (advised is not None)
+    batch = advice["train.per_device_batch_size"]
+    assert batch.value == 1
+    assert ("with memory.layer_slices: 1" in (batch.why or "")) == (slices > 1), "else the config would be refused"
+
+
 @pytest.mark.parametrize(
     "error",
     [

@@ -95,7 +95,7 @@ RECIPES: tuple[Recipe, ...] = (
         title="all weights, 4x4096, full, tiled head",
         rows=4,
         length=4096,
-        keys={"memory.tiled_head": True, "memory.layer_slices": 2},
+        keys={"memory.tiled_head": True, "memory.layer_slices": 4},
         aim=Aim(peak=16.5),
     ),
     Recipe(
