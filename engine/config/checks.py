@@ -140,7 +140,7 @@ def _offload_needs_recomputation(config: Config) -> Problem | None:
     if not config.memory.offload_activations or config.train.gradient_checkpointing != "none":
         return None
     reason = "it is the inputs of recomputed layers that go to main memory, and gradient_checkpointing is none"
-    advice = "set train.gradient_checkpointing: full or selective, or memory.offload_activations: false"
+    advice = "set train.gradient_checkpointing: full, mixers or selective, or memory.offload_activations: false"
     return Problem("memory.offload_activations", reason, found="true", allowed="false", advice=advice)
 
 
@@ -149,7 +149,7 @@ def _slices_need_recomputation(config: Config) -> Problem | None:
     if slices == 1 or config.train.gradient_checkpointing != "none":
         return None
     reason = "it is recomputed layers that take a batch in slices, and gradient_checkpointing is none"
-    advice = "set train.gradient_checkpointing: full or selective, or memory.layer_slices: 1"
+    advice = "set train.gradient_checkpointing: full, mixers or selective, or memory.layer_slices: 1"
     return Problem("memory.layer_slices", reason, found=str(slices), allowed="1", advice=advice)
 
 

@@ -206,7 +206,7 @@ class Train(Section):
     max_skipped_in_a_row: PositiveInt = Field(
         default=20, description="The run stops as failed after this many skipped steps in a row."
     )
-    gradient_checkpointing: Literal["none", "selective", "full"] = Field(
+    gradient_checkpointing: Literal["none", "selective", "mixers", "full"] = Field(
         default="none", description="Recompute activations in the backward pass to save memory."
     )
     freeze_non_attention: bool = Field(
@@ -276,12 +276,12 @@ class Memory(Section):
     offload_activations: bool = Field(
         default=False,
         description="Keep the inputs of the layers in main memory between forward and backward pass; needs"
-        " train.gradient_checkpointing: full or selective.",
+        " train.gradient_checkpointing: full, mixers or selective.",
     )
     layer_slices: PositiveInt = Field(
         default=1,
         description="Slices of the batch that a recomputed layer takes one after another, at most"
-        " train.per_device_batch_size; needs train.gradient_checkpointing: full or selective.",
+        " train.per_device_batch_size; needs recomputed layers.",
     )
 
 

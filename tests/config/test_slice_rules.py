@@ -16,7 +16,7 @@ FULL = "--train.gradient_checkpointing=full"
         (
             ("--train.per_device_batch_size=2",),
             "gradient_checkpointing is none",
-            "set train.gradient_checkpointing: full or selective, or memory.layer_slices: 1",
+            "set train.gradient_checkpointing: full, mixers or selective, or memory.layer_slices: 1",
         ),
         (
             (FULL, "--train.per_device_batch_size=1"),

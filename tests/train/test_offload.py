@@ -88,4 +88,4 @@ def test_it_is_refused_where_nothing_is_computed_again(train: Train, capsys: pyt
         train(*OFFLOAD)
     error = capsys.readouterr().err
     assert "memory.offload_activations: it is the inputs of recomputed layers that go to main memory" in error
-    assert "set train.gradient_checkpointing: full or selective" in error
+    assert "set train.gradient_checkpointing: full, mixers or selective" in error

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -16,14 +16,14 @@ from torch.utils.checkpoint import noop_context_fn
 from engine.errors import UserError
 from engine.model.recompute.by_shape import choose_by_shape, keeping_shapes
 from engine.model.recompute.layers import RecomputedForward, decoder_layers
-from engine.model.recompute.matmuls import MatmulRecorder, weights_by_key
+from engine.model.recompute.matmuls import Cost, MatmulRecorder, weights_by_key
 from engine.model.recompute.probe import gradient_at_embedding
 from engine.model.recompute.select import choose, keeping
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
-How = Literal["full", "selective"]
+How = Literal["full", "mixers", "selective"]
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Recomputation:
 
     how: How
     kept: dict[str, tuple[str, ...]]
-    """By layer: the weights whose matmuls are kept; none with `full`."""
+    """By layer: the weights whose matmuls are kept; none with `full` and `mixers`."""
     unseen_mixers: int = 0
     """Layers in which no core of attention or of the delta rule was recognised: theirs is computed again."""
 
@@ -40,9 +40,11 @@ class Recomputation:
         """For the console."""
         if self.how == "full":
             return f"{len(self.kept)} layers are computed again in the backward pass"
-        kinds = Counter(self.kept.values())
-        kept = "; ".join(f"{count} layers: {', '.join(names) or 'no matmul'}" for names, count in kinds.items())
-        told = f"{len(self.kept)} layers are computed again but for attention, DeltaNet and some matmuls ({kept})"
+        told = f"{len(self.kept)} layers are computed again but for attention and DeltaNet"
+        if self.how == "selective":
+            kinds = Counter(self.kept.values())
+            kept = "; ".join(f"{count} layers: {', '.join(names) or 'no matmul'}" for names, count in kinds.items())
+            told = f"{told.replace(' and ', ', ')} and some matmuls ({kept})"
         if self.unseen_mixers:
             told += (
                 f"; in {self.unseen_mixers} of them attention is computed again too, as it is no single operation "
@@ -54,12 +56,12 @@ class Recomputation:
 def recompute_activations(model: PreTrainedModel, how: How, *, compiles: bool = False) -> Recomputation:
     """Let each decoder layer be computed again in the backward pass, once the model is frozen and its operators stand.
 
-    `full` keeps a layer's inputs alone. `selective` keeps the outputs of attention, of the gated delta rule, and of
-    about half the work in matmuls (`select.choose`); the convolution is not kept, as its output is twice as large as
-    the rule's and costs four multiplications a number. Gradients are those without checkpointing. Evaluation is as
-    before. A few tokens are sent through the model in proof: raises UserError when a layer is left out or when the
-    gradient is another one. With `compiles`, for layers that are to be compiled, matmuls are chosen by the shapes of
-    their weights instead of by their names.
+    `full` keeps a layer's inputs alone. `mixers` also keeps the outputs of attention and of the gated delta rule, which
+    take longest for their size; `selective` besides those of about half the work in matmuls (`select.choose`). The
+    convolution is not kept, as its output is twice as large as the rule's and costs four multiplications a number.
+    Gradients are those without checkpointing. Evaluation is as before. A few tokens are sent through the model in
+    proof: raises UserError when a layer is left out or when the gradient is another one. With `compiles`, for layers
+    that are to be compiled, matmuls are chosen by the shapes of their weights instead of by their names.
     """
     layers = decoder_layers(model)
     was_training = model.training
@@ -76,8 +78,9 @@ def recompute_activations(model: PreTrainedModel, how: How, *, compiles: bool = 
         chosen: dict[str, tuple[str, ...]] = dict.fromkeys(layers, ())
         for name, forward in forwards.items():
             forward.contexts = noop_context_fn
-            if how == "selective":
-                chosen[name] = _keep(layers[name], forward, costs[name], by_shape=compiles)
+            if how != "full":
+                costs_of_choice = costs[name].costs if how == "selective" else {}
+                chosen[name] = _keep(layers[name], forward, costs_of_choice, by_shape=compiles)
         _refuse_another_gradient(model, expected, gradient_at_embedding(model))
     finally:
         model.train(was_training)
@@ -107,14 +110,16 @@ def _linear_layers_as_they_evaluate(model: PreTrainedModel) -> Iterator[None]:
             linear.training = True
 
 
-def _keep(layer: nn.Module, forward: RecomputedForward, recorder: MatmulRecorder, *, by_shape: bool) -> tuple[str, ...]:
-    """Let the layer keep what is worth it; returns the names of the weights whose outputs that is."""
+def _keep(
+    layer: nn.Module, forward: RecomputedForward, costs: Mapping[str, Cost], *, by_shape: bool
+) -> tuple[str, ...]:
+    """Let the layer keep its mixer's outputs, and of matmuls among `costs` those worth it; returns their names."""
     if by_shape:
-        shapes = choose_by_shape(layer, recorder.costs)
+        shapes = choose_by_shape(layer, costs)
         forward.keeps = frozenset(shapes.values())
         forward.contexts = keeping_shapes(forward.keeps)
         return tuple(sorted(shapes))
-    names = choose(recorder.costs)
+    names = choose(costs)
     forward.contexts = keeping(layer, names)
     return names
 

@@ -51,7 +51,7 @@ def test_a_graph_keeps_what_is_said_and_no_more() -> None:
     layers, batch = 2, batches(packed=False)[0]
     tokens = batch[0].numel()
     sizes: dict[str, int] = {}
-    for how in ("full", "selective"):
+    for how in ("full", "mixers", "selective"):
         model = small_model("llama", layers)
         told = recompute_activations(model, how, compiles=True)  # type: ignore[arg-type]
         sizes[f"{how}, eager"] = saved_bytes(model, None, batch)
@@ -62,7 +62,9 @@ def test_a_graph_keeps_what_is_said_and_no_more() -> None:
     assert sizes["full"] == sizes["full, eager"] + rotary + layers * random_state
     assert set(told.kept.values()) == {("mlp.gate_proj.weight, mlp.up_proj.weight",)}
     assert "mlp.gate_proj.weight, mlp.up_proj.weight" in told.sentence()
-    kept = 2 * 48 + 32 + 4  # of each token: both matmuls, what attention gives, and the log of each head's sum
+    mixed = 32 + 4  # of each token: what attention gives, and the log of each head's sum
+    assert sizes["mixers"] == sizes["full"] + layers * (tokens * mixed * 4 - random_state)
+    kept = 2 * 48 + mixed  # both matmuls besides
     assert sizes["selective"] == sizes["full"] + layers * (tokens * kept * 4 - random_state)
 
 

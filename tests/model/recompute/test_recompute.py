@@ -53,7 +53,7 @@ def layers(model: PreTrainedModel) -> nn.ModuleList:
     return next(m for m in model.base_model.modules() if isinstance(m, nn.ModuleList))
 
 
-@pytest.mark.parametrize("how", ["full", "selective"])
+@pytest.mark.parametrize("how", ["full", "mixers", "selective"])
 @pytest.mark.parametrize("kind", MODELS)
 @pytest.mark.parametrize("freeze", [False, True])
 def test_gradients_are_bit_for_bit_those_without_it(build: Build, kind: str, how: Any, freeze: bool) -> None:
@@ -71,16 +71,16 @@ def test_gradients_are_bit_for_bit_those_without_it(build: Build, kind: str, how
 
 
 @pytest.mark.parametrize("kind", ["llama", "qwen3_5"])
-def test_mixers_run_once_with_selective_and_twice_with_full(build: Build, kind: str) -> None:
+def test_mixers_run_once_where_they_are_kept_and_twice_with_full(build: Build, kind: str) -> None:
     runs = {}
-    for how in ("none", "selective", "full"):
+    for how in ("none", "selective", "mixers", "full"):
         model = build(kind)
         if how != "none":
             recompute_activations(model, how)
         with ForwardOps(model) as seen:
             loss_of(model).backward()
         runs[how] = seen.mixers
-    assert runs["selective"] == runs["none"]
+    assert runs["selective"] == runs["mixers"] == runs["none"]
     assert runs["full"] == Counter({name: 2 * count for name, count in runs["none"].items()})
     assert sum(runs["none"].values()) == 2
     assert ("pgs::gated_delta_rule" in runs["none"]) == (kind == "qwen3_5")
@@ -96,12 +96,13 @@ def matmul_flops(model: PreTrainedModel) -> int:
 
 @pytest.mark.parametrize("kind", MODELS)
 def test_selective_runs_about_half_of_the_matmuls_again_that_full_does(build: Build, kind: str) -> None:
-    models = {how: build(kind) for how in ("none", "selective", "full")}
-    for how in ("selective", "full"):
+    models = {how: build(kind) for how in ("none", "selective", "mixers", "full")}
+    for how in ("selective", "mixers", "full"):
         recompute_activations(models[how], how)
     flops = {how: matmul_flops(model) for how, model in models.items()}
-    again = {how: flops[how] - flops["none"] for how in ("selective", "full")}
+    again = {how: flops[how] - flops["none"] for how in ("selective", "mixers", "full")}
     assert 0.5 <= again["selective"] / again["full"] < 0.75
+    assert again["mixers"] == again["full"]
 
 
 @pytest.mark.parametrize("how", ["full", "selective"])
@@ -172,12 +173,12 @@ def test_evaluation_is_as_before(build: Build, how: Any) -> None:
 
 def test_fewer_bytes_are_kept_for_the_backward_pass(build: Build) -> None:
     kept = {}
-    for how in ("none", "selective", "full"):
+    for how in ("none", "selective", "mixers", "full"):
         model = build("llama", num_hidden_layers=4)
         if how != "none":
             recompute_activations(model, how)
         kept[how] = live_after_forward(model)
-    assert kept["full"] < kept["selective"] < kept["none"]
+    assert kept["full"] < kept["mixers"] < kept["selective"] < kept["none"]
 
 
 def live_after_forward(model: PreTrainedModel) -> int:
