@@ -32,8 +32,8 @@ RECIPES = sorted(FOLDER.glob("*.yaml"))
 GIB = 2**30
 LION8_BYTES = 1 + 4 / 256
 """A byte of momentum a weight, and a float32 scale for each block of 256."""
-RECOMPUTED_LAYER = 115_000
-"""Bytes a token while one layer is recomputed and goes backward."""
+RECOMPUTED_LAYER = 210_000
+"""Bytes a token while one layer is recomputed and goes backward: 195,000 to 216,000 on an H200 (docs/performance.md)."""
 OFFLOADED_INPUTS_HERE = 3
 """Inputs of layers on the card with offload: the one that computes, and two on their way."""
 STATES_AT_THE_HEAD = 3
@@ -52,8 +52,8 @@ def model() -> Any:
         return AutoModelForCausalLM.from_config(AutoConfig.from_pretrained(folder))
 
 
-def kept_by_selective(*, compiles: bool) -> int:
-    """Bytes a token: what the cores of the mixers return, and the matrix products that are chosen, as a run does."""
+def kept_besides(how: str, *, compiles: bool) -> int:
+    """Bytes a token: what the cores of the mixers return and, with `selective`, the products that a run chooses."""
     shape = model().config
     kept = 0
     for layer, kind in zip(model().model.layers, shape.layer_types, strict=True):
@@ -61,6 +61,8 @@ def kept_by_selective(*, compiles: bool) -> int:
             kept += 2 * shape.num_attention_heads * shape.head_dim
         else:  # outputs, and for the backward pass a float32 sum and a row of the chunk's inverse for each head
             kept += shape.linear_num_value_heads * (2 * shape.linear_value_head_dim + 4 + 2 * CHUNK)
+        if how == "mixers":
+            continue
         costs = {
             name: Cost(flops=2 * weight.numel(), bytes=2 * weight.shape[0], calls=1)
             for name, weight in layer.named_parameters()
@@ -90,8 +92,8 @@ def expected_gib(config: Config) -> dict[str, float]:
         "optimizer": LION8_BYTES * sum(trained.values()),
         "layer inputs": states * (OFFLOADED_INPUTS_HERE if memory.offload_activations else shape.num_hidden_layers),
     }
-    if train.gradient_checkpointing == "selective":
-        parts["kept by selective"] = tokens * kept_by_selective(compiles=config.model.compile)
+    if (how := train.gradient_checkpointing) in ("mixers", "selective"):
+        parts[f"kept by {how}"] = tokens * kept_besides(how, compiles=config.model.compile)
     in_loss = {
         "loss": STATES_AT_THE_HEAD * states + bytes_of_loss(config, 0 if memory.tiled_head else head),
     }

@@ -131,7 +131,7 @@ RECIPES: tuple[Recipe, ...] = (
         rows=8,
         length=8192,
         keys={
-            "train.gradient_checkpointing": "full",
+            "train.gradient_checkpointing": "mixers",
             "memory.loss_chunk_tokens": 4096,
             "memory.float8_training": True,
         },

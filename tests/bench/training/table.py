@@ -45,7 +45,18 @@ def float8_gain(results: dict[str, Any]) -> list[str]:
 
 def settings_table(results: dict[str, Any]) -> str:
     """What each row of the table trained, and with what."""
-    header = ["recipe", "trains", "checkpointing", "compile", "offload", "tiled head", "FP8", "loss chunk", "besides"]
+    header = [
+        "recipe",
+        "trains",
+        "checkpointing",
+        "slices",
+        "compile",
+        "offload",
+        "tiled head",
+        "FP8",
+        "loss chunk",
+        "besides",
+    ]
     rows = []
     for row in measured(results["rows"]):
         keys = row["settings"]
@@ -54,6 +65,7 @@ def settings_table(results: dict[str, Any]) -> str:
                 title(row),
                 "mixers" if keys.get("train.freeze_non_attention") else "all",
                 str(keys.get("train.gradient_checkpointing", "none")),
+                str(keys.get("memory.layer_slices", 1)),
                 *(
                     yes(keys.get(key))
                     for key in (

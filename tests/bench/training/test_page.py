@@ -56,7 +56,8 @@ def test_a_number_stands_beside_its_aim_and_is_bold_only_where_it_is_reached() -
 def test_settings_of_a_row_are_all_told() -> None:
     last = settings_table({"rows": [OURS]}).splitlines()[-1]
     assert (
-        last == "| all weights, 2x2048 | all | full | yes | no | no | no | 256 | at most 14.5 GiB of the card; `A=b` |"
+        last
+        == "| all weights, 2x2048 | all | full | 1 | yes | no | no | no | 256 | at most 14.5 GiB of the card; `A=b` |"
     )
 
 
