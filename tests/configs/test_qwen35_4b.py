@@ -33,7 +33,7 @@ GIB = 2**30
 LION8_BYTES = 1 + 4 / 256
 """A byte of momentum a weight, and a float32 scale for each block of 256."""
 RECOMPUTED_LAYER = 210_000
-"""Bytes a token while one layer is recomputed and goes backward: 195,000 to 216,000 on an H200 (docs/performance.md)."""
+"""Bytes a token while one layer is recomputed and goes backward: 195,000 to 216,000 were seen on an H200."""
 OFFLOADED_INPUTS_HERE = 3
 """Inputs of layers on the card with offload: the one that computes, and two on their way."""
 STATES_AT_THE_HEAD = 3
