@@ -8,8 +8,7 @@ hands them on once they are complete; so hooks on weights fire once a pass, as w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate, pairwise
@@ -20,19 +19,15 @@ from torch import Tensor, nn
 
 from engine.errors import UserError
 from engine.model.recompute.layers import decoder_layers
-from engine.model.recompute.probe import gradient_at_embedding
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
-_KEY = "memory.layer_slices"
+KEY = "memory.layer_slices"
 _BORDERS = ("cu_seq_lens_q", "cu_seq_lens_k", "cu_seq_lens_cpu")
 """Where documents begin in all lines one after another, and the end: vectors on the device or on the host."""
 _CUT_BORDERS_KEPT = 32
 """Those of a batch's slices, on the device and on the host."""
-_TOLERANCE, _TOLERANCE_BFLOAT16 = 1e-4, 2e-2
-"""Largest change of the gradient at the embedding, as a share of its length: products of fewer rows may be summed in
-another order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,40 +54,13 @@ def slice_layers(model: PreTrainedModel, slices: int, leave_out: Collection[nn.M
     them stay as they are. Raises UserError for a model without a list of its layers.
     """
     sliced = left_out = 0
-    for layer in decoder_layers(model, _KEY).values():
+    for layer in decoder_layers(model, KEY).values():
         if any(module in leave_out for module in layer.modules()):
             left_out += 1
             continue
         layer.forward = SlicedForward(layer, slices)
         sliced += 1
     return SlicedLayers(slices, sliced, left_out)
-
-
-def prove_slices(model: PreTrainedModel, slices: int) -> None:
-    """Send a few tokens through the model with its layers in slices and without; the layers stay as they are.
-
-    To be called once they are recomputed, before they are compiled. Raises UserError when the gradient is another one,
-    or when a layer returns what cannot be put together again.
-    """
-    lines = slices + 1  # of which two stand in one slice
-    layers = list(decoder_layers(model, _KEY).values())
-    before = [vars(layer).get("forward") for layer in layers]
-    with _training_without_chance(model, layers):
-        expected = gradient_at_embedding(model, lines)
-        slice_layers(model, slices)
-        try:
-            found = gradient_at_embedding(model, lines)
-        finally:
-            for layer, forward in zip(layers, before, strict=True):
-                del layer.forward
-                if forward is not None:
-                    layer.forward = forward
-    tolerance = _TOLERANCE_BFLOAT16 if model.dtype == torch.bfloat16 else _TOLERANCE
-    if (found - expected).float().norm() > tolerance * expected.float().norm():
-        raise UserError(
-            f"{_KEY}: a layer of {type(model).__name__} gives other gradients for some lines of a batch than for all "
-            f"of them together; set {_KEY}: 1."
-        )
 
 
 class SlicedForward:
@@ -164,21 +132,4 @@ def _together(outputs: Sequence[Any], sizes: Sequence[int]) -> Any:
         return None
     if isinstance(first, Tensor) and first.dim() > 0 and len(first) == sizes[0]:
         return torch.cat(list(outputs))
-    raise UserError(f"{_KEY}: a layer returns more than something of each line of a batch; set {_KEY}: 1.")
-
-
-@contextmanager
-def _training_without_chance(model: nn.Module, layers: Sequence[nn.Module]) -> Iterator[None]:
-    """Within, layers train, and all in them and around them is as in evaluation.
-
-    So there is no dropout, whose numbers would be others, and no product in float8, whose scales would be.
-    """
-    modes = [(module, module.training) for module in model.modules()]
-    model.eval()
-    for layer in layers:
-        layer.training = True
-    try:
-        yield
-    finally:
-        for module, mode in modes:
-            module.training = mode
+    raise UserError(f"{KEY}: a layer returns more than something of each line of a batch; set {KEY}: 1.")

@@ -21,8 +21,9 @@ from engine.model.offload import offload_layer_inputs
 from engine.model.packed.isolation import Isolation
 from engine.model.packed.proof import isolate
 from engine.model.recompute import recompute_activations
+from engine.model.recompute.independence import prove_slices
 from engine.model.recompute.layers import decoder_layers
-from engine.model.recompute.slices import even_sizes, prove_slices, slice_layers
+from engine.model.recompute.slices import even_sizes, slice_layers
 from tests.model.recompute.conftest import MODELS
 from tests.train.live_bytes import LiveBytes
 
@@ -76,7 +77,7 @@ def test_gradients_are_those_of_the_batch_at_once(build: Build, kind: str, how: 
             freeze_non_attention(model)
         recompute_activations(model, how)
         if slices > 1:
-            prove_slices(model, slices)
+            prove_slices(model)
             slice_layers(model, slices)
         found.append(gradients(model))
     assert_close(found[1], found[0])
@@ -195,10 +196,26 @@ def test_a_layer_that_mixes_lines_is_refused_and_left_as_it_was(build: Build) ->
     mlp.__class__ = type("MixingMLP", (type(mlp),), mixing)
     recompute_activations(model, "full")
     before = [vars(layer)["forward"] for layer in decoder_layers(model).values()]
-    with pytest.raises(UserError, match=r"other gradients for some lines .* set memory\.layer_slices: 1"):
-        prove_slices(model, 2)
+    with pytest.raises(UserError, match=r"a line's gradient depends on the other lines; set memory\.layer_slices: 1"):
+        prove_slices(model)
     assert [vars(layer)["forward"] for layer in decoder_layers(model).values()] == before
     assert all(module.training for module in model.modules())
+
+
+def test_a_layer_that_is_told_of_all_lines_in_a_way_that_is_not_known_is_refused(build: Build) -> None:
+    model = build("llama")
+    layer: Any = model.model.layers[1]
+    forward = type(layer).forward
+    state: dict[str, Tensor] = {}
+    model.model.embed_tokens.register_forward_hook(lambda *args: state.update(scale=args[2].detach().mean((1, 2))))
+
+    def scaled(self: nn.Module, hidden: Tensor, **told: Any) -> Tensor:
+        return forward(self, hidden, **told) * (1 + state["scale"][: len(hidden), None, None])
+
+    layer.__class__ = type("Scaled", (type(layer),), {"forward": scaled})
+    recompute_activations(model, "full")
+    with pytest.raises(UserError, match="do not take some lines of a batch by themselves: they give other gradients"):
+        prove_slices(model)
 
 
 def test_a_layer_that_returns_something_of_all_lines_is_refused(build: Build) -> None:
