@@ -39,7 +39,9 @@ def prove_slices(model: PreTrainedModel) -> None:
             leak = _difference(
                 gradient_at_embedding(model, _beside_others(ids))[:1], gradient_at_embedding(model, ids)[:1]
             )
-            alone = torch.cat([gradient_at_embedding(model, part) for part in ids.split(even_sizes(_LINES, _SLICES))])
+            alone = torch.cat(
+                [gradient_at_embedding(model, part) for part in ids.split_with_sizes(even_sizes(_LINES, _SLICES))]
+            )
             with _in_slices(model, layers):
                 sliced = gradient_at_embedding(model, ids)
         except RuntimeError as error:  # whatever a model's own code says of fewer lines than it was told of

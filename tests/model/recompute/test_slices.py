@@ -210,7 +210,7 @@ def test_a_layer_that_is_told_of_all_lines_in_a_way_that_is_not_known_is_refused
     model.model.embed_tokens.register_forward_hook(lambda *args: state.update(scale=args[2].detach().mean((1, 2))))
 
     def scaled(self: nn.Module, hidden: Tensor, **told: Any) -> Tensor:
-        return forward(self, hidden, **told) * (1 + state["scale"][: len(hidden), None, None])
+        return forward(self, hidden, **told) * (1 + 100 * state["scale"][: len(hidden), None, None])
 
     layer.__class__ = type("Scaled", (type(layer),), {"forward": scaled})
     recompute_activations(model, "full")
