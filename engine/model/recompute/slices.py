@@ -8,7 +8,7 @@ hands them on once they are complete; so hooks on weights fire once a pass, as w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate, pairwise
@@ -19,12 +19,14 @@ from torch import Tensor, nn
 
 from engine.errors import UserError
 from engine.model.recompute.layers import decoder_layers
+from engine.to_device import to_device
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 KEY = "memory.layer_slices"
-_BORDERS = ("cu_seq_lens_q", "cu_seq_lens_k", "cu_seq_lens_cpu")
+_ON_HOST = "cu_seq_lens_cpu"
+_BORDERS = ("cu_seq_lens_q", "cu_seq_lens_k", _ON_HOST)
 """Where documents begin in all lines one after another, and the end: vectors on the device or on the host."""
 _CUT_BORDERS_KEPT = 32
 """Those of a batch's slices, on the device and on the host."""
@@ -83,7 +85,7 @@ class SlicedForward:
             return self._forward(*args, **kwargs)
         sizes = even_sizes(len(hidden), slices)
         told = {name: _of_slices(value, sizes) for name, value in kwargs.items() if name not in _BORDERS}
-        told |= {name: _borders_of_slices(kwargs[name], sizes, hidden.shape[1]) for name in _BORDERS if name in kwargs}
+        told |= _borders_of_slices(kwargs, sizes, hidden.shape[1])
         outputs = [
             self._forward(*own, **{name: of_slices[number] for name, of_slices in told.items()})
             for number, own in enumerate(_of_slices(args, sizes))
@@ -106,20 +108,32 @@ def _of_slices(value: Any, sizes: Sequence[int]) -> Sequence[Any]:
     return [value] * len(sizes)
 
 
-def _borders_of_slices(borders: Tensor | None, sizes: Sequence[int], length: int) -> list[Tensor | None]:
-    """The borders int [N + 1] of each slice's documents, as many; documents in other slices are empty.
-
-    Nobody has to know how many documents a slice has: no wait for the device, and one graph for all of them.
-    """
-    if borders is None:
-        return [None] * len(sizes)
+def _borders_of_slices(kwargs: Mapping[str, Any], sizes: Sequence[int], length: int) -> dict[str, Sequence[Any]]:
+    """What each slice is told of where its documents begin, as `kwargs` tell it of the batch."""
+    told = {name: kwargs[name] for name in _BORDERS if kwargs.get(name) is not None}
+    on_host = told.get(_ON_HOST)
     ends = [lines * length for lines in accumulate(sizes, initial=0)]
-    return [_borders_within(borders, begin, end) for begin, end in pairwise(ends)]
+    return {
+        name: [
+            _clamped(borders, begin, end) if on_host is None else _within(on_host, begin, end, borders.device)
+            for begin, end in pairwise(ends)
+        ]
+        for name, borders in told.items()
+    }
 
 
 @lru_cache(maxsize=_CUT_BORDERS_KEPT)
-def _borders_within(borders: Tensor, begin: int, end: int) -> Tensor:
-    """All layers of a pass are told the same tensor, which is its own key."""
+def _within(on_host: Tensor, begin: int, end: int, device: torch.device) -> Tensor:
+    """The borders from `begin` to `end`, both of which begin a line and so are among them, on `device`.
+
+    All layers of a pass are told the same tensor, which is its own key.
+    """
+    return to_device(on_host[(on_host >= begin) & (on_host <= end)] - begin, device)
+
+
+@lru_cache(maxsize=_CUT_BORDERS_KEPT)
+def _clamped(borders: Tensor, begin: int, end: int) -> Tensor:
+    """The same for borders on the device alone, without waiting to see how many there are: others' are empty."""
     return borders.clamp(begin, end) - begin
 
 

@@ -233,6 +233,27 @@ def test_a_layer_that_returns_something_of_all_lines_is_refused(build: Build) ->
         gradients(model)
 
 
+def test_a_slice_is_told_its_own_documents(build: Build) -> None:
+    """Of those that the host knows, no empty ones, which kernels of the delta rule may count wrongly."""
+    model = build("llama")
+    layer: nn.Module = model.model.layers[0]
+    seen: list[dict[str, Any]] = []
+    layer.forward = lambda hidden, **told: (seen.append(told), hidden)[1]
+    slice_layers(model, 2)
+    borders = torch.tensor([0, 9, 20, 40, 45, 46, 57, 60], dtype=torch.int32)
+    hidden = torch.zeros(LINES, LENGTH, 4)
+    layer(hidden, cu_seq_lens_q=borders.clone(), cu_seq_lens_cpu=borders, max_length_q=LENGTH)
+    layer(hidden, cu_seq_lens_q=borders, cu_seq_lens_cpu=None)
+    told = [
+        {name: value.tolist() if isinstance(value, Tensor) else value for name, value in one.items()} for one in seen
+    ]
+    first, second = [0, 9, 20, 40], [0, 5, 6, 17, 20]
+    assert told[:2] == [
+        {"cu_seq_lens_q": own, "cu_seq_lens_cpu": own, "max_length_q": LENGTH} for own in (first, second)
+    ]
+    assert told[2:] == [{"cu_seq_lens_q": own} for own in ([*first, 40, 40, 40, 40], [0, 0, 0, *second])]
+
+
 @pytest.mark.parametrize(
     ("lines", "slices", "sizes"), [(4, 2, [2, 2]), (3, 2, [2, 1]), (7, 3, [3, 2, 2]), (2, 2, [1, 1])]
 )
