@@ -66,7 +66,7 @@ def fresh_compiler() -> Iterator[None]:
     torch._dynamo.reset()
 
 
-@pytest.mark.parametrize("how", ["full", "selective"])
+@pytest.mark.parametrize("how", ["full", "selective", "mixers"])
 @pytest.mark.parametrize("kind", MODELS)
 @pytest.mark.parametrize("freeze", [False, True], ids=["all", "frozen"])
 def test_gradients_are_those_of_the_batch_at_once(build: Build, kind: str, how: Any, freeze: bool) -> None:
