@@ -170,6 +170,7 @@ def test_a_saved_model_does_not_name_our_attention(tmp_path: Path) -> None:
     assert AutoModelForCausalLM.from_pretrained(tmp_path).config._attn_implementation == "sdpa"
 
 
+@pytest.mark.usefixtures("fresh_compiler")
 @pytest.mark.parametrize("packed", [False, True])
 def test_a_compiled_layer_has_our_attention_in_one_graph(packed: bool) -> None:
     model = small("qwen3")
@@ -190,6 +191,7 @@ def test_a_compiled_layer_has_our_attention_in_one_graph(packed: bool) -> None:
     torch.testing.assert_close(run(compiled), run(attention), rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.usefixtures("fresh_compiler")
 @pytest.mark.parametrize("how", ["full", "selective"])
 def test_compiled_layers_that_are_computed_again_take_packs_by_documents(how: Any) -> None:
     batch = collate_packs(lines_of_documents(), pad_id=0)

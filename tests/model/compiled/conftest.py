@@ -7,11 +7,8 @@ import torch
 
 
 @pytest.fixture(autouse=True)
-def fresh_compiler() -> Iterator[None]:
+def one_thread(fresh_compiler: None) -> Iterator[None]:
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
-    torch._dynamo.reset()
-    torch._dynamo.utils.counters.clear()
     yield
-    torch._dynamo.reset()
     torch.set_num_threads(threads)

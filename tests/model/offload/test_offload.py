@@ -13,6 +13,7 @@ from transformers import PreTrainedModel
 
 from engine.errors import UserError
 from engine.model.compiled import compile_layers
+from engine.model.compiled.watch import Compiled
 from engine.model.offload import LayerInputs, offload_layer_inputs
 from engine.model.offload.copies import AtOnce, buffers_in_a_block
 from engine.model.recompute import recompute_activations
@@ -119,26 +120,32 @@ def test_nothing_is_taken_before_its_copies_are_over(build: Build) -> None:
         assert_equal(gradients(model), expected)
 
 
+@pytest.mark.usefixtures("fresh_compiler")
 @pytest.mark.parametrize("compiles", [False, True], ids=["eager", "compiled"])
 @pytest.mark.parametrize("how", ["full", "selective"])
 def test_the_forward_pass_leaves_the_inputs_of_two_layers_on_the_device(build: Build, how: Any, compiles: bool) -> None:
     """And the backward pass gives the gradients that it gives with all of them there."""
-    found = []
-    for offloads in (False, True):
-        model = build("llama", num_hidden_layers=5)
-        recompute_activations(model, how, compiles=compiles)
-        if compiles:
-            compile_layers(model, fixed_length=True, backend="aot_eager")
-        if offloads:
-            offload_layer_inputs(model)
-        inputs = noted_inputs(model)
-        hidden = model.base_model(input_ids=IDS, use_cache=False).last_hidden_state
-        alive = sum(storage() is not None for storage in inputs)
-        hidden.square().sum().backward()
-        found.append((alive, {name: p.grad for name, p in model.named_parameters() if p.grad is not None}))
-    (alive_before, expected), (alive, offloaded) = found
+    model = build("llama", num_hidden_layers=5)
+    recompute_activations(model, how, compiles=compiles)
+    if compiles:
+        compile_layers(model, fixed_length=True, backend="aot_eager")
+    alive_before, expected = inputs_after_forward(model)
+    graphs = Compiled.so_far()
+    offload_layer_inputs(model)
+    alive, offloaded = inputs_after_forward(model)
     assert (alive_before, alive) == (5, 2)
     assert_equal(offloaded, expected)
+    assert Compiled.so_far() == graphs
+
+
+def inputs_after_forward(model: PreTrainedModel) -> tuple[int, dict[str, Tensor]]:
+    """How many inputs of layers are on the device after a forward pass, and the gradients of its backward pass."""
+    model.zero_grad()
+    inputs = noted_inputs(model)
+    hidden = model.base_model(input_ids=IDS, use_cache=False).last_hidden_state
+    alive = sum(storage() is not None for storage in inputs)
+    hidden.square().sum().backward()
+    return alive, {name: p.grad for name, p in model.named_parameters() if p.grad is not None}
 
 
 def noted_inputs(model: PreTrainedModel) -> list[weakref.ref[torch.UntypedStorage]]:
