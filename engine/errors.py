@@ -1,4 +1,4 @@
-"""The error that its own text explains to the user."""
+"""The error that its own text explains to the user, and how to know that memory is used up."""
 
 from __future__ import annotations
 
@@ -23,3 +23,11 @@ class UserError(ValueError):
         self.has_alert = has_alert
         if code is not None:
             self.code = code
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """True for CUDA's and the CPU allocator's way of saying that memory is used up."""
+    if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
+        return True
+    text = str(error)
+    return isinstance(error, RuntimeError) and ("out of memory" in text or "can't allocate memory" in text)

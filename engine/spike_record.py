@@ -12,11 +12,11 @@ import torch
 
 from engine.data import Place
 from engine.data.feeding.batches import Batch
+from engine.errors import is_out_of_memory
 from engine.events.codec import to_strict_json
 from engine.labels import IGNORED_LABEL
 from engine.model.head import LossHead
 from engine.rundir import RunDir
-from engine.session.failures import is_out_of_memory
 from engine.session.session import Session
 
 MOST_TOKENS = 65_536

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from engine.config.schema import Model as ModelConfig
-from engine.errors import UserError
-from engine.session.failures import is_out_of_memory
+from engine.errors import UserError, is_out_of_memory
 
 _LFS_HEADER = b"version https://git-lfs"
 

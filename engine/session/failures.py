@@ -11,7 +11,7 @@ import traceback
 from dataclasses import dataclass
 
 from engine.config import Config, ConfigError
-from engine.errors import UserError
+from engine.errors import UserError, is_out_of_memory
 from engine.events import Advice
 from engine.exit_codes import DISK_FULL, FAILED, OUT_OF_MEMORY, USAGE_ERROR
 
@@ -60,14 +60,6 @@ def explain(error: BaseException, config: Config, where: Whereabouts) -> Failure
         return Failure("KERNEL_REFUSED", f"The kernels of {library} do not run on this machine: {message}", FAILED)
     reason = f"Unexpected {type(error).__name__}: {str(error).strip() or 'no message'} (traceback in console.log)"
     return Failure("UNEXPECTED_ERROR", reason, FAILED)
-
-
-def is_out_of_memory(error: BaseException) -> bool:
-    """True for CUDA's and the CPU allocator's way of saying that memory is used up."""
-    if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
-        return True
-    text = str(error)
-    return isinstance(error, RuntimeError) and ("out of memory" in text or "can't allocate memory" in text)
 
 
 def _kernel_library(error: BaseException) -> str | None:

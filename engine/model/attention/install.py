@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
+from engine.errors import is_out_of_memory
 from engine.model.attention.check import gradient_error
 from engine.model.attention.interface import KINDS, NAME, NAME_FOR_ONE_LENGTH, register
 from engine.model.decoder import decoder_of
-from engine.session.failures import is_out_of_memory
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel

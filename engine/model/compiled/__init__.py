@@ -13,7 +13,7 @@ from torch import nn
 
 from engine.model.compiled.forward import CompiledForward
 from engine.model.compiled.kinds import Kinds
-from engine.model.recompute.layers import decoder_layers
+from engine.model.decoder import decoder_layers
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel

@@ -11,8 +11,7 @@ import torch
 from torch._dynamo.exc import TorchDynamoException
 from torch._dynamo.utils import calculate_time_spent, counters, get_compilation_metrics
 
-from engine.errors import UserError
-from engine.session.failures import is_out_of_memory
+from engine.errors import UserError, is_out_of_memory
 
 _LOGGER, _SAID = "torch._higher_order_ops.wrap", "Detected that context_fn is passed to torch.utils.checkpoint"
 """A line about selective recomputation within a graph, which warns of operations in place: layers have none."""

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from engine.model.decoder import decoder_layers
 from engine.model.offload.copies import AtOnce, Copies, SideStream
 from engine.model.offload.inputs import LayerInputs, OffloadingForward
-from engine.model.recompute.layers import decoder_layers
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel

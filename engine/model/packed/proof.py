@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 
 from engine.data.feeding.batches import Packs, Slots, packs_of
+from engine.errors import is_out_of_memory
 from engine.model.decoder import decoder_of
 from engine.model.packed.isolation import Isolation, possible_ways
-from engine.session.failures import is_out_of_memory
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel

@@ -14,8 +14,9 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import noop_context_fn
 
 from engine.errors import UserError
+from engine.model.decoder import decoder_layers
 from engine.model.recompute.by_shape import choose_by_shape, keeping_shapes
-from engine.model.recompute.layers import RecomputedForward, decoder_layers
+from engine.model.recompute.layers import RecomputedForward
 from engine.model.recompute.matmuls import Cost, MatmulRecorder, weights_by_key
 from engine.model.recompute.probe import gradient_at_embedding
 from engine.model.recompute.select import choose, keeping

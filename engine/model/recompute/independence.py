@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor, nn
 
-from engine.errors import UserError
-from engine.model.recompute.layers import decoder_layers
+from engine.errors import UserError, is_out_of_memory
+from engine.model.decoder import decoder_layers
 from engine.model.recompute.probe import PROBE_TOKENS, gradient_at_embedding
 from engine.model.recompute.slices import KEY, even_sizes, slice_layers
-from engine.session.failures import is_out_of_memory
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel

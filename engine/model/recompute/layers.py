@@ -1,28 +1,14 @@
-"""The layers of a model, each of which is computed again in the backward pass."""
+"""A layer that is computed again in the backward pass."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import nn
 from torch.utils.checkpoint import checkpoint, noop_context_fn
-
-from engine.errors import UserError
-from engine.model.decoder import decoder_of
-
-if TYPE_CHECKING:
-    from transformers import PreTrainedModel
-
-_OFF = {
-    "train.gradient_checkpointing": "none",
-    "model.compile": "false",
-    "memory.offload_activations": "false",
-    "memory.layer_slices": "1",
-}
-"""How to do without what needs the list of layers, by the config's key."""
 
 Contexts = Callable[[], tuple[AbstractContextManager[Any], AbstractContextManager[Any]]]
 """Makes what surrounds a layer's forward pass and its second computation."""
@@ -61,21 +47,4 @@ def has_dropout(layer: nn.Module) -> bool:
         isinstance(rate, float) and rate > 0 and (name in ("p", "drop_prob") or "dropout" in name or "jitter" in name)
         for module in layer.modules()
         for name, rate in vars(module).items()
-    )
-
-
-def decoder_layers(model: PreTrainedModel, key: str = "train.gradient_checkpointing") -> dict[str, nn.Module]:
-    """The decoder's layers by name, each once; there are as many as the model's config says.
-
-    Raises UserError about the config's `key` for a model without a list of them.
-    """
-    decoder = decoder_of(model)
-    wanted = model.config.get_text_config().num_hidden_layers
-    for name, module in decoder.named_modules():
-        if isinstance(module, nn.ModuleList) and len(module) == wanted:
-            shared_once = dict.fromkeys(module)
-            return {f"{name}.{index}": layer for index, layer in enumerate(shared_once)}
-    raise UserError(
-        f"{key}: {type(model).__name__} has no list of its {wanted} layers, each of which it would be applied to; "
-        f"set {key}: {_OFF[key]}."
     )

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from engine.errors import UserError
-from engine.model.recompute.layers import decoder_layers
+from engine.model.decoder import decoder_layers
 from engine.to_device import to_device
 
 if TYPE_CHECKING:

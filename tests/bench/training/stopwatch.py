@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from engine.session.failures import is_out_of_memory
+from engine.errors import is_out_of_memory
 
 
 def milliseconds(operation: Callable[[], Any], device: torch.device, repeats: int) -> float:

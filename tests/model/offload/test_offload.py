@@ -14,10 +14,10 @@ from transformers import PreTrainedModel
 from engine.errors import UserError
 from engine.model.compiled import compile_layers
 from engine.model.compiled.watch import Compiled
+from engine.model.decoder import decoder_layers
 from engine.model.offload import LayerInputs, offload_layer_inputs
 from engine.model.offload.copies import AtOnce, buffers_in_a_block
 from engine.model.recompute import recompute_activations
-from engine.model.recompute.layers import decoder_layers
 from engine.units import MIB
 from tests.model.recompute.conftest import MODELS
 

@@ -15,14 +15,13 @@ from engine.data.feeding.batches import Packs, Slots, packs_of
 from engine.errors import UserError
 from engine.model.compiled import compile_layers
 from engine.model.compiled.watch import Compiled
-from engine.model.decoder import decoder_of
+from engine.model.decoder import decoder_layers, decoder_of
 from engine.model.freeze import freeze_non_attention
 from engine.model.offload import offload_layer_inputs
 from engine.model.packed.isolation import Isolation
 from engine.model.packed.proof import isolate
 from engine.model.recompute import recompute_activations
 from engine.model.recompute.independence import prove_slices
-from engine.model.recompute.layers import decoder_layers
 from engine.model.recompute.slices import even_sizes, slice_layers
 from tests.model.recompute.conftest import MODELS
 from tests.train.live_bytes import LiveBytes
