@@ -17,12 +17,13 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from tests.bench.training.competitor import TrlRun, run_trl, trl_runs_named
+from tests.bench.training.competitor import TrlProcess, TrlRun, started_trl, trl_runs_named
 from tests.bench.training.figures import figures, reached
 from tests.bench.training.flops import Work, flops_per_token, utilisation, work_of
 from tests.bench.training.machine import describe_machine, measure_rates
@@ -42,12 +43,14 @@ def main() -> None:
     results |= {"shape": options.shape, "machine": describe_machine()}
     results["rates"] = measure_rates()
     save_results(options.out, results)
-    for recipe, ran, seconds in runs_of(recipes, options):
-        put(results["rows"], row_of(recipe, ran, seconds, options, results))
-        save_results(options.out, results)
-    for run in competitors:
-        put(results["trl"], measure_trl(run, options, results["machine"]))
-        save_results(options.out, results)
+    with ExitStack() as stack:
+        waiting = [stack.enter_context(one) for one in waiting_trl(competitors, options)]
+        for recipe, ran, seconds in runs_of(recipes, waiting, options):
+            put(results["rows"], row_of(recipe, ran, seconds, options, results))
+            save_results(options.out, results)
+        for trl in waiting or one_after_another(competitors, options):
+            put(results["trl"], measure_trl(trl, options, results["machine"]))
+            save_results(options.out, results)
     print(f"\n{recipe_table(results)}\n\n{settings_table(results)}\n\n{comparison_table(results)}")
 
 
@@ -58,7 +61,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--shape", choices=SHAPES, default=QWEN3_5_4B)
     parser.add_argument("--out", type=Path, default=PROJECT / "build" / "train_4b.json", metavar="FILE")
     parser.add_argument("--set", action="append", default=[], metavar="SECTION.KEY=VALUE", help="for each recipe")
-    parser.add_argument("--together", action="store_true", help="start all recipes at once, measure one at a time")
+    parser.add_argument("--together", action="store_true", help="start all runs at once, measure one at a time")
     parser.add_argument("--env", action="append", default=[], metavar="NAME=VALUE", help="for each recipe")
     parser.add_argument("--label", help="tells the rows of this call from others of the same names")
     parser.add_argument("--trl", metavar="NAMES", help="runs of TRL with commas between, or all")
@@ -74,11 +77,29 @@ def chosen_recipes(options: argparse.Namespace) -> list[Recipe]:
     return [replace(recipe, environment={**recipe.environment, **environment}) for recipe in recipes]
 
 
-def runs_of(recipes: Sequence[Recipe], options: argparse.Namespace) -> Iterator[tuple[Recipe, Ran, float]]:
+def waiting_trl(
+    competitors: Sequence[TrlRun], options: argparse.Namespace
+) -> Iterator[AbstractContextManager[TrlProcess]]:
+    """With --together, TRL's runs side by side with ours, each to wait behind its warm-up."""
+    if options.together:
+        yield from (started_trl(run, options.shape, options.steps, waits=True) for run in competitors)
+
+
+def one_after_another(competitors: Sequence[TrlRun], options: argparse.Namespace) -> Iterator[TrlProcess]:
+    """TRL's runs, each started when the one before has ended."""
+    for run in competitors:
+        with started_trl(run, options.shape, options.steps) as process:
+            yield process
+
+
+def runs_of(
+    recipes: Sequence[Recipe], waiting: Sequence[TrlProcess], options: argparse.Namespace
+) -> Iterator[tuple[Recipe, Ran, float]]:
     """Each recipe's run, one after the other or side by side, and the seconds since the one before."""
     begin = time.monotonic()
     if options.together:
-        runs = run_together(recipes, options.shape, options.steps - WARM_UP, options.timeout)
+        steps = options.steps - WARM_UP
+        runs = run_together(recipes, options.shape, steps, options.timeout, others=waiting)
     else:
         runs = ((one, run_recipe(one, options.shape, options.steps, options.timeout)) for one in recipes)
     for recipe, ran in runs:
@@ -147,9 +168,9 @@ def profile(recipe: Recipe, options: argparse.Namespace) -> dict[str, Any] | Non
         return json.loads(out.read_text()) if out.exists() else None
 
 
-def measure_trl(run: TrlRun, options: argparse.Namespace, machine: dict[str, Any]) -> dict[str, Any]:
+def measure_trl(trl: TrlProcess, options: argparse.Namespace, machine: dict[str, Any]) -> dict[str, Any]:
     begin = time.monotonic()
-    row = run_trl(run, options.shape, options.steps, options.timeout)
+    row = trl.figures(options.timeout)
     row |= {"label": None, "machine": machine, "wall_s": time.monotonic() - begin}
     say(row)
     return row

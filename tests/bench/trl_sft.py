@@ -34,7 +34,7 @@ from trl.trainer.sft_config import SFTConfig
 from trl.trainer.sft_trainer import SFTTrainer
 
 from engine.units import GIB
-from tests.bench.training.runner import WARM_UP
+from tests.bench.training.runner import WARM, WARM_UP
 from tests.bench.training.workload import QWEN3_5_4B, SHAPES, token_rows, write_model
 
 CHECKPOINTING: dict[str, dict[str, Any]] = {
@@ -60,27 +60,33 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--checkpointing", choices=CHECKPOINTING, default="full")
     parser.add_argument("--liger", action="store_true", help="Liger's kernels for norms and the MLP")
     parser.add_argument("--compile", action="store_true", help="torch_compile")
+    parser.add_argument("--wait-for", type=Path, metavar="FILE", help="after the warm-up wait until it is there")
     return parser.parse_args()
 
 
 class Watch(TrainerCallback):  # type: ignore[misc]
     """Notes the moments at which steps end; waits for the device only around the settled ones."""
 
-    def __init__(self) -> None:
+    def __init__(self, wait_for: Path | None) -> None:
         self.ends: list[float] = []
+        self._wait_for = wait_for
 
     def on_step_end(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
     ) -> TrainerControl:
         if state.global_step in (WARM_UP, state.max_steps):
             synchronize()
+        if state.global_step == WARM_UP and self._wait_for is not None:
+            print(WARM, flush=True)
+            while not self._wait_for.exists():
+                time.sleep(0.05)
         self.ends.append(time.perf_counter())
         return control
 
 
 def measure(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
     """Train for so many steps; the figures in the words of `figures.py`."""
-    watch = Watch()
+    watch = Watch(options.wait_for)
     trainer = make_trainer(options, folder, watch)
     result = trainer.train()
     settled = watch.ends[WARM_UP - 1 :]

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.bench.training.runner import bench_environment
+from tests.bench.training.runner import WARM, bench_environment
 from tests.bench.training.workload import PROJECT, QWEN3_5_4B
 
 
@@ -64,26 +67,59 @@ def trl_runs_named(names: Sequence[str]) -> list[TrlRun]:
     return [by_name[name] for name in names]
 
 
-def run_trl(run: TrlRun, shape: str, steps: int, timeout: float) -> dict[str, Any]:
-    """The figures of one setting, or how it ended where there are none."""
+@dataclass
+class TrlProcess:
+    """A run of TRL whose process is there."""
+
+    run: TrlRun
+    process: subprocess.Popen[bytes]
+    printed: Path
+    go: Path | None
+    """It stands still behind its warm-up until this file is there; None where it does not wait."""
+
+    def is_warm(self) -> bool:
+        """Whether it stands behind its warm-up, or has ended."""
+        return self.process.poll() is not None or WARM in self.printed.read_text(errors="replace")
+
+    def figures(self, timeout: float) -> dict[str, Any]:
+        """Let it go on, wait for its end; its figures, or how it ended where there are none."""
+        if self.go is not None:
+            self.go.touch()
+        try:
+            code = self.process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            return {"name": self.run.name, "ended": f"ended after {timeout:.0f} s", "printed": self._end()}
+        lines = self.printed.read_text(errors="replace").splitlines()
+        figures = [line for line in lines if line.startswith('{"optim"')]
+        if code or not figures:
+            return {"name": self.run.name, "ended": f"exit code {code}", "printed": self._end()}
+        return {"name": self.run.name, "ended": "finished", **json.loads(figures[-1])}
+
+    def _end(self) -> str:
+        return self.printed.read_text(errors="replace")[-3000:]
+
+
+@contextmanager
+def started_trl(run: TrlRun, shape: str, steps: int, *, waits: bool = False) -> Iterator[TrlProcess]:
+    """The run, loading; its process is ended with the block. With `waits` it stands behind its warm-up until told."""
     length = run.length if shape == QWEN3_5_4B else 64
     command = [sys.executable, str(PROJECT / "tests" / "bench" / "trl_sft.py"), "--shape", shape]
     command += ["--rows", str(run.rows), "--length", str(length), "--steps", str(steps), *run.options]
     with tempfile.TemporaryDirectory() as state:
-        try:
-            answer = subprocess.run(
+        printed, go = Path(state) / "printed.txt", Path(state) / "go" if waits else None
+        if go is not None:
+            command += ["--wait-for", str(go)]
+        with printed.open("wb") as output:
+            process = subprocess.Popen(
                 command,
                 env=bench_environment(Path(state)),
-                stdout=subprocess.PIPE,
+                stdout=output,
                 stderr=subprocess.STDOUT,
-                text=True,
-                timeout=timeout,
-                check=False,
+                start_new_session=True,
             )
-        except subprocess.TimeoutExpired:
-            return {"name": run.name, "ended": f"ended after {timeout:.0f} s"}
-    printed = answer.stdout.splitlines()
-    figures = [line for line in printed if line.startswith('{"optim"')]
-    if answer.returncode or not figures:
-        return {"name": run.name, "ended": f"exit code {answer.returncode}", "printed": answer.stdout[-3000:]}
-    return {"name": run.name, "ended": "finished", **json.loads(figures[-1])}
+            try:
+                yield TrlProcess(run, process, printed, go)
+            finally:
+                with suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                process.wait()

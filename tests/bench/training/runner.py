@@ -21,6 +21,8 @@ from tests.bench.training.workload import PROJECT, write_workload
 ENOUGH = "ended on purpose after its steps; nothing was saved"
 WARM_UP = 4
 """Steps that compile, tune and fill caches; they count in no figure but the peak of memory."""
+WARM = "warm: waiting"
+"""What a run that waits behind its warm-up says."""
 _POLL_SECONDS = 0.1
 _SPARE_STEPS = 2
 """Steps that the run could take still when it is ended, so that it never begins to save."""

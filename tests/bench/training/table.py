@@ -165,9 +165,7 @@ def trl_title(row: dict[str, Any]) -> str:
 def besides(row: dict[str, Any]) -> list[str]:
     card = [f"at most {row['card_gib']} GiB of the card"] if row.get("card_gib") else []
     packs = ["packed"] if row["settings"].get("data.packing") else []
-    slices = row["settings"].get("memory.layer_slices", 1)
-    sliced = [f"layers take {slices} slices"] if slices > 1 else []
-    return [*card, *packs, *sliced, *(f"`{name}={value}`" for name, value in row["environment"].items())]
+    return [*card, *packs, *(f"`{name}={value}`" for name, value in row["environment"].items())]
 
 
 def with_aim(row: dict[str, Any], name: str, sign: str, style: str) -> str:

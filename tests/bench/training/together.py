@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from tests.bench.training.recipes import Recipe
 from tests.bench.training.runner import ENOUGH, WARM_UP, Ran, engine_process, last_step, read_events
@@ -25,6 +26,14 @@ AFTER_STANDING = 2
 _SPARE_STEPS = 8
 """Taken before the run is seen to have had enough."""
 _POLL_SECONDS = 0.05
+
+
+class Waits(Protocol):
+    """A run of another kind, which waits behind its warm-up by itself."""
+
+    def is_warm(self) -> bool: ...
+
+
 Alone = Callable[[], AbstractContextManager[object]]
 
 
@@ -61,15 +70,22 @@ class Started:
 
 
 def run_together(
-    recipes: Sequence[Recipe], shape: str, steps: int, timeout: float, alone: Alone = nullcontext
+    recipes: Sequence[Recipe],
+    shape: str,
+    steps: int,
+    timeout: float,
+    alone: Alone = nullcontext,
+    others: Sequence[Waits] = (),
 ) -> Iterator[tuple[Recipe, Ran]]:
     """Each recipe with `steps` measured steps, in order. `alone` is entered while one is measured.
+
+    None is measured before the `others` are warm, or before the time for that is up.
 
     A run that is not warm after `timeout` seconds, or that takes as long to be measured, ends without figures.
     """
     with ExitStack() as stack:
         runs = [stack.enter_context(started(recipe, shape, steps)) for recipe in recipes]
-        stand_when_warm(runs, time.monotonic() + timeout)
+        stand_when_warm(runs, time.monotonic() + timeout, others)
         for run in runs:
             with alone():
                 ended = measure(run, steps, timeout)
@@ -88,10 +104,10 @@ def started(recipe: Recipe, shape: str, steps: int) -> Iterator[Started]:
             yield Started(recipe, process, run_dir / "events.jsonl", printed)
 
 
-def stand_when_warm(runs: Sequence[Started], deadline: float) -> None:
-    """Let each run get over its warm-up, then stand still."""
+def stand_when_warm(runs: Sequence[Started], deadline: float, others: Sequence[Waits] = ()) -> None:
+    """Let each run get over its warm-up, then stand still; the others besides."""
     warming = list(runs)
-    while warming and time.monotonic() < deadline:
+    while (warming or not all(other.is_warm() for other in others)) and time.monotonic() < deadline:
         for run in list(warming):
             if run.process.poll() is not None:
                 warming.remove(run)
