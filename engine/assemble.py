@@ -33,8 +33,8 @@ from engine.model.load import check_vocabulary, load_model, pick_device, weights
 from engine.model.mask_detection import tell_packs_by_position_ids
 from engine.model.offload import offload_layer_inputs
 from engine.model.recompute import recompute_activations
-from engine.model.recompute.independence import prove_slices
-from engine.model.recompute.slices import slice_layers
+from engine.model.slices import slice_layers
+from engine.model.slices.proof import prove_slices
 from engine.model.tokenizer import load_tokenizer, stand_in_note
 from engine.monitor import visible_card_names
 from engine.optim.build import build_optimizer

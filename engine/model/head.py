@@ -15,6 +15,7 @@ from engine.labels import IGNORED_LABEL
 from engine.loss import HeadTokens, chunked_cross_entropy, cross_entropy_and_tokens, token_losses
 from engine.model.decoder import decoder_of
 from engine.model.packed.isolation import Isolation
+from engine.model.probe import in_mode
 from engine.to_device import to_device
 
 if TYPE_CHECKING:
@@ -120,15 +121,12 @@ def _logit_scale(text_config: Any) -> float:
 @torch.no_grad()
 def _agrees_with_full_logits(head: LossHead) -> bool:
     ids = torch.arange(1, _PROBE_TOKENS + 1)[None]
-    was_training = head.model.training
-    head.model.eval()
     try:
-        chunked = head.summed_loss(ids, ids)
-        full = LossHead(head.model, None, None, 1.0).summed_loss(ids, ids)
+        with in_mode(head.model, training=False):
+            chunked = head.summed_loss(ids, ids)
+            full = LossHead(head.model, None, None, 1.0).summed_loss(ids, ids)
     except AttributeError:
         return False
-    finally:
-        head.model.train(was_training)
     rtol = 2e-2 if head.model.dtype == torch.bfloat16 else 1e-4
     return bool(torch.isclose(chunked, full, rtol=rtol, equal_nan=True))  # broken weights are no fault of the head
 

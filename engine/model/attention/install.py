@@ -11,7 +11,7 @@ from torch import Tensor
 from engine.errors import is_out_of_memory
 from engine.model.attention.check import gradient_error
 from engine.model.attention.interface import KINDS, NAME, NAME_FOR_ONE_LENGTH, register
-from engine.model.decoder import decoder_of
+from engine.model.probe import difference, in_mode, last_hidden, random_ids
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -45,7 +45,7 @@ def replace_attention(model: PreTrainedModel, *, one_length: bool = False) -> bo
     """Let the model's attention be that of `interface`; False, and all as before, where that gives something else."""
     config = model.config.get_text_config()
     before = config._attn_implementation
-    wanted = _last_hidden(model)
+    wanted = _hidden(model)
     register()
     config._attn_implementation = NAME_FOR_ONE_LENGTH if one_length else NAME
     if _is_as_before(model, wanted):
@@ -56,7 +56,7 @@ def replace_attention(model: PreTrainedModel, *, one_length: bool = False) -> bo
 
 def _is_as_before(model: PreTrainedModel, wanted: Tensor) -> bool:
     try:
-        found = _last_hidden(model)
+        found = _hidden(model)
     except Exception as error:  # whatever a model's own code says of an attention that it does not know
         if is_out_of_memory(error):
             raise
@@ -64,24 +64,15 @@ def _is_as_before(model: PreTrainedModel, wanted: Tensor) -> bool:
     if not wanted.isfinite().all():  # broken weights are no fault of the kernels
         return True
     limit = DIFFERENCE_LIMIT.get(model.dtype, DIFFERENCE_LIMIT[torch.bfloat16])
-    return float((found - wanted).norm() / wanted.norm()) <= limit
+    return difference(found, wanted) <= limit
 
 
 @torch.no_grad()
-def _last_hidden(model: PreTrainedModel) -> Tensor:
+def _hidden(model: PreTrainedModel) -> Tensor:
     """The last hidden vectors of a few tokens, float32 [B, S, H], in training, each time with the same dropout."""
-    embeddings = model.get_input_embeddings()
-    ids = torch.randint(embeddings.num_embeddings, PROBE_SHAPE, generator=torch.Generator().manual_seed(0))
-    was_training = model.training
-    model.train()
-    try:
-        with torch.random.fork_rng():
-            torch.manual_seed(0)
-            decoder = decoder_of(model)
-            hidden: Tensor = decoder(input_ids=ids.to(embeddings.weight.device), use_cache=False).last_hidden_state
-    finally:
-        model.train(was_training)
-    return hidden.float()
+    with in_mode(model, training=True), torch.random.fork_rng():
+        torch.manual_seed(0)
+        return last_hidden(model, random_ids(model, PROBE_SHAPE, seed=0))
 
 
 def _may_be_replaced(model: PreTrainedModel) -> bool:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import torch
@@ -11,8 +10,8 @@ from torch import Tensor
 
 from engine.data.feeding.batches import Packs, Slots, packs_of
 from engine.errors import is_out_of_memory
-from engine.model.decoder import decoder_of
 from engine.model.packed.isolation import Isolation, possible_ways
+from engine.model.probe import in_mode, last_hidden, random_ids
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -55,7 +54,7 @@ def isolate(model: PreTrainedModel) -> Isolation:
 def _why_not(model: PreTrainedModel, isolation: Isolation) -> str | None:
     """Why documents are not apart; None when they are."""
     try:
-        with _at_rest(model):
+        with in_mode(model, training=False), torch.no_grad():
             leak, difference = measure(model, isolation, *_probe(model, isolation))
     except Exception as error:  # whatever a model's own code says of packs
         if is_out_of_memory(error):
@@ -80,7 +79,7 @@ def measure(
     gets another text; the second that of the worst document, all its vectors taken together.
     """
     packs = packs_of(documents, shape)
-    ids, others = _random_ids(model, shape, seed=1), _random_ids(model, shape, seed=2)
+    ids, others = random_ids(model, shape, seed=1), random_ids(model, shape, seed=2)
     packed = _hidden(model, isolation, ids, packs)
     leaks, differences = [], []
     for changed in (0, 1):
@@ -104,9 +103,7 @@ def _probe(model: PreTrainedModel, isolation: Isolation) -> tuple[tuple[Slots, .
 
 
 def _hidden(model: PreTrainedModel, isolation: Isolation, ids: Tensor, packs: Packs | None) -> Tensor:
-    told = isolation.enter(packs)
-    hidden: Tensor = decoder_of(model)(input_ids=ids, use_cache=False, **told).last_hidden_state  # [B, S, H]
-    return hidden.float()
+    return last_hidden(model, ids, **isolation.enter(packs))
 
 
 def _distances(found: Tensor, wanted: Tensor) -> list[float]:
@@ -120,23 +117,5 @@ def _worst(distances: list[float]) -> float:
     return float(torch.tensor(distances).max())
 
 
-def _random_ids(model: PreTrainedModel, shape: tuple[int, int], seed: int) -> Tensor:
-    embeddings = model.get_input_embeddings()
-    generator = torch.Generator().manual_seed(seed)
-    return torch.randint(embeddings.num_embeddings, shape, generator=generator).to(embeddings.weight.device)
-
-
 def _limit(limits: dict[torch.dtype, float], model: PreTrainedModel) -> float:
     return limits.get(model.dtype, limits[torch.bfloat16])
-
-
-@contextmanager
-def _at_rest(model: PreTrainedModel) -> Iterator[None]:
-    """Without dropout and without gradients."""
-    was_training = model.training
-    model.eval()
-    try:
-        with torch.no_grad():
-            yield
-    finally:
-        model.train(was_training)

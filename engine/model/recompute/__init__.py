@@ -15,10 +15,10 @@ from torch.utils.checkpoint import noop_context_fn
 
 from engine.errors import UserError
 from engine.model.decoder import decoder_layers
+from engine.model.probe import difference, gradient_at_embedding, in_mode
 from engine.model.recompute.by_shape import choose_by_shape, keeping_shapes
 from engine.model.recompute.layers import RecomputedForward
 from engine.model.recompute.matmuls import Cost, MatmulRecorder, weights_by_key
-from engine.model.recompute.probe import gradient_at_embedding
 from engine.model.recompute.select import choose, keeping
 
 if TYPE_CHECKING:
@@ -65,9 +65,7 @@ def recompute_activations(model: PreTrainedModel, how: How, *, compiles: bool = 
     that are to be compiled, matmuls are chosen by the shapes of their weights instead of by their names.
     """
     layers = decoder_layers(model)
-    was_training = model.training
-    model.train()
-    try:
+    with in_mode(model, training=True):
         expected = gradient_at_embedding(model)
         forwards = {name: _wrap(layer) for name, layer in layers.items()}
         costs = {name: MatmulRecorder(weights_by_key(layer)) for name, layer in layers.items()}
@@ -83,8 +81,6 @@ def recompute_activations(model: PreTrainedModel, how: How, *, compiles: bool = 
                 costs_of_choice = costs[name].costs if how == "selective" else {}
                 chosen[name] = _keep(layers[name], forward, costs_of_choice, by_shape=compiles)
         _refuse_another_gradient(model, expected, gradient_at_embedding(model))
-    finally:
-        model.train(was_training)
     return Recomputation(how, chosen, sum(not recorder.mixers for recorder in costs.values()))
 
 
@@ -137,7 +133,7 @@ def _refuse_layers_left_out(model: PreTrainedModel, recorders: dict[str, MatmulR
 def _refuse_another_gradient(model: PreTrainedModel, expected: Tensor, found: Tensor) -> None:
     """Kernels on a GPU may add in another order, hence no comparison bit for bit."""
     tolerance = 2e-2 if model.dtype == torch.bfloat16 else 1e-4
-    if (found - expected).float().norm() > tolerance * expected.float().norm():
+    if difference(found, expected) > tolerance:
         raise UserError(
             f"train.gradient_checkpointing: the layers of {type(model).__name__} do not compute the same a second "
             "time; set train.gradient_checkpointing: none."

@@ -11,8 +11,9 @@ from torch import Tensor, nn
 
 from engine.errors import UserError, is_out_of_memory
 from engine.model.decoder import decoder_layers
-from engine.model.recompute.probe import PROBE_TOKENS, gradient_at_embedding
-from engine.model.recompute.slices import KEY, even_sizes, slice_layers
+from engine.model.probe import PROBE_TOKENS, difference, gradient_at_embedding
+from engine.model.slices import slice_layers
+from engine.model.slices.forward import KEY, even_sizes
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -35,7 +36,7 @@ def prove_slices(model: PreTrainedModel) -> None:
     ids = _ids(model)
     with _training_without_chance(model, layers):
         try:
-            leak = _difference(
+            leak = difference(
                 gradient_at_embedding(model, _beside_others(ids))[:1], gradient_at_embedding(model, ids)[:1]
             )
             alone = torch.cat(
@@ -50,7 +51,7 @@ def prove_slices(model: PreTrainedModel) -> None:
     tolerance = _TOLERANCE_BFLOAT16 if model.dtype == torch.bfloat16 else _TOLERANCE
     if leak > tolerance:
         raise UserError(f"{_refused(model)}: a line's gradient depends on the other lines; set {KEY}: 1.")
-    if _difference(sliced, alone) > tolerance:
+    if difference(sliced, alone) > tolerance:
         raise UserError(f"{_refused(model)}: they give other gradients; set {KEY}: 1.")
 
 
@@ -67,11 +68,6 @@ def _ids(model: PreTrainedModel) -> Tensor:
 def _beside_others(ids: Tensor) -> Tensor:
     """The first line as it is, and other texts in the others."""
     return torch.cat([ids[:1], ids[1:].flip(1)])
-
-
-def _difference(found: Tensor, wanted: Tensor) -> float:
-    """As a share of the length of what is wanted."""
-    return float((found - wanted).float().norm() / wanted.float().norm())
 
 
 @contextmanager

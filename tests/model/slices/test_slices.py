@@ -21,8 +21,9 @@ from engine.model.offload import offload_layer_inputs
 from engine.model.packed.isolation import Isolation
 from engine.model.packed.proof import isolate
 from engine.model.recompute import recompute_activations
-from engine.model.recompute.independence import prove_slices
-from engine.model.recompute.slices import even_sizes, slice_layers
+from engine.model.slices import slice_layers
+from engine.model.slices.forward import even_sizes
+from engine.model.slices.proof import prove_slices
 from tests.model.recompute.conftest import MODELS
 from tests.train.live_bytes import LiveBytes
 
