@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,7 @@ import pytest
 CASES = Path(__file__).with_name("kernel_cases.py")
 
 
-@pytest.mark.skipif(find_spec("triton") is None, reason="Triton has no build for this platform")
+@pytest.mark.skipif(sys.platform != "linux", reason="Triton has no build for this platform")
 def test_the_kernels_equal_torch_in_every_case() -> None:
     """In a process of its own: whether Triton interprets is decided when it is imported."""
     done = subprocess.run(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -19,7 +18,7 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[2]
 
 
-@pytest.mark.skipif(find_spec("triton") is None, reason="the package triton has no build for this machine")
+@pytest.mark.skipif(sys.platform != "linux", reason="the package triton has no build for this machine")
 def test_the_kernels_pass_their_tests_in_tritons_interpreter() -> None:
     command = [sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", "-W", "ignore"]
     done = subprocess.run(
