@@ -164,11 +164,12 @@ class Trainer:
         self.norms.forget()
         self.optimizer.begin_step(step, rate)
         in_body = {id(parameter) for parameter in decoder_of(self.head.model).parameters()}
-        release.step_all(p for p in at_gate.rest.head_parameters if id(p) not in in_body)
+        if self.tiled_head is None:  # else its logits are computed again, for which a bias has to stay where it was
+            release.step_all(p for p in at_gate.rest.head_parameters if id(p) not in in_body)
         at_gate.rest.backward()
-        release.step_rest()
         if self.tiled_head is not None and at_gate.rest.unmade is not None:
             self.tiled_head.step(at_gate.rest.unmade)
+        release.step_rest()
         self.clock.lap("backward")
         return Update(clip_scale=1.0, readings=torch.cat([self.optimizer.movement(), self.norms.total().reshape(1)]))
 

@@ -33,6 +33,7 @@ SHAPE: dict[str, Any] = {
 FAMILIES: dict[str, dict[str, Any]] = {
     "llama-tied": {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "tie_word_embeddings": True},
     "llama-untied": {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "tie_word_embeddings": False},
+    "biased": {"architectures": ["PhiForCausalLM"], "model_type": "phi", "tie_word_embeddings": False},
     "hybrid": {
         "architectures": ["Qwen3_5ForCausalLM"],
         "model_type": "qwen3_5_text",

@@ -64,3 +64,16 @@ def test_float32_weights_differ_by_the_order_of_sums_alone(train: Train, tmp_pat
         torch.testing.assert_close(Left.by(tiled).weights[name], weight, rtol=1e-4, atol=1e-6)
     of_whole, of_tiles = (run.of(Step)[0].mem.gradients for run in (whole, tiled))
     assert of_whole is not None and of_tiles is not None and 0 < of_tiles < of_whole / 10
+
+
+def test_a_bias_moves_after_the_tiles_that_are_computed_with_it(train: Train, tmp_path: Path) -> None:
+    model = small_model(tmp_path / "models", "biased")
+    settings = (*SETTINGS, "--model.torch_dtype", "float32", "--model.name_or_path", model)
+    settings += ("--train.max_steps", 1, "--train.learning_rate", 0.3, "--train.warmup_steps", 0)
+    settings += ("--train.lr_scheduler", "constant", "--train.optimizer", "lion")
+    whole, tiled = train(*settings), train(*settings, *TILED)
+    assert tiled.of(Step)[0].grad_norm == pytest.approx(whole.of(Step)[0].grad_norm, rel=1e-6)
+    bias = Left.by(tiled).weights["lm_head.bias"]
+    assert torch.equal(bias.abs(), torch.full((3072,), 0.3)) and torch.equal(
+        bias, Left.by(whole).weights["lm_head.bias"]
+    )
