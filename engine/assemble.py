@@ -16,33 +16,22 @@ from engine.backward.tiled_head import tiled_head_of
 from engine.checkpoint import CheckpointStore, NoOriginal, Original, find_original
 from engine.checkpoint.trainer_state import load_progress, restore_optimizer_and_random_state
 from engine.config import Config, Loaded, check_schedule, check_updates
-from engine.data import EpochSampler, PreparedData, Report, Severity, prepare
+from engine.data import PreparedData
 from engine.errors import UserError
-from engine.events import Alert, Audit, AuditFlag, ModelInfo, Resume, Start
+from engine.events import Alert, ModelInfo, Resume, Start
 from engine.health import TrainingHealth
 from engine.memory.live import MemoryMeter
-from engine.model.attention.install import use_attention_kernels
-from engine.model.compiled import compile_layers
-from engine.model.compiled.compiler import require_compiler
-from engine.model.delta_rule.install import use_delta_rule_operator
-from engine.model.float8 import require_float8, use_float8
-from engine.model.freeze import freeze_non_attention
-from engine.model.head import loss_head
 from engine.model.hub import is_local, local_folder
 from engine.model.load import check_vocabulary, load_model, pick_device, weights_dtype
-from engine.model.mask_detection import tell_packs_by_position_ids
-from engine.model.offload import offload_layer_inputs
-from engine.model.recompute import recompute_activations
-from engine.model.slices import slice_layers
-from engine.model.slices.proof import prove_slices
 from engine.model.tokenizer import load_tokenizer, stand_in_note
 from engine.monitor import visible_card_names
 from engine.optim.build import build_optimizer
 from engine.optim.hyperball import hyperball_matrices
 from engine.optim.schedules import warmup_steps
 from engine.optim.tensor_optimizer import TensorOptimizer
-from engine.packing import keep_packs_apart, make_sampler
-from engine.rundir import read_run_info, write_run_info
+from engine.packing import make_sampler
+from engine.prepare_data import prepare_data
+from engine.prepare_layers import prepare_layers, require_what_layers_need
 from engine.saver import Saver
 from engine.session.open import Opened
 from engine.session.session import Session
@@ -50,39 +39,19 @@ from engine.stepclock import StepClock
 from engine.train import Trainer
 
 if TYPE_CHECKING:
-    from torch import nn
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
-
-    from engine.model.compiled.watch import CompilerWatch
-
-AUDIT_COUNTS = (
-    "rows_read",
-    "rows_kept",
-    "rows_dropped",
-    "rows_bad",
-    "rows_truncated",
-    "rows_without_end",
-    "train_rows",
-    "eval_rows",
-    "tokens",
-    "loss_tokens",
-    "longest",
-)
 
 
 def assemble(loaded: Loaded, session: Session, opened: Opened, command: str) -> Trainer:
     """The trainer, ready for its first step or put back to where its checkpoint was taken. Raises UserError."""
     config = loaded.config
     device = _device(session)
-    if config.memory.float8_training:
-        require_float8(device)
-    if config.model.compile:
-        require_compiler(device)
+    require_what_layers_need(config, device)
     folder = _model_folder(config, session)
     tokenizer = load_tokenizer(folder, config.model)
     if note := stand_in_note(folder, config.model):
         session.say(f"note: {note}")
-    data = _prepare_data(config, session, tokenizer)
+    data = prepare_data(config, session, tokenizer)
     train = config.train
     sampler = make_sampler(config, data, packs=config.data.packing)
     total_steps = train.max_steps or sampler.steps_in(train.epochs)
@@ -92,15 +61,9 @@ def assemble(loaded: Loaded, session: Session, opened: Opened, command: str) -> 
     model = _load_weights(config, folder, device, opened.checkpoint)
     original = _original_files(config, folder, opened.checkpoint, model, session)
     check_vocabulary(model, tokenizer)
-    _prepare_layers(model, config, session, one_length=len(set(sampler.lengths)) == 1)
-    head = loss_head(model, config.memory.chunked_loss, config.memory.loss_chunk_tokens)
-    sampler, isolation = keep_packs_apart(model, sampler, config, data, session)
-    if isolation is None and config.data.packing:  # without packs there are more steps
-        total_steps = train.max_steps or sampler.steps_in(train.epochs)
-    laid_out = isolation.way.mixers if isolation is not None else ()
-    compiler = _compile_layers(model, sampler, laid_out, session) if config.model.compile else None
-    if config.memory.layer_slices > 1:
-        session.say(slice_layers(model, config.memory.layer_slices, leave_out=laid_out).sentence())
+    layers = prepare_layers(model, config, data, sampler, session)
+    if layers.sampler is not sampler:  # without packs there are more steps
+        total_steps = train.max_steps or layers.sampler.steps_in(train.epochs)
     optimizer = _optimizer(model, config)
     session.say(optimizer.describe())
     trained = [(name, parameter) for name, parameter in model.named_parameters() if parameter.requires_grad]
@@ -114,9 +77,9 @@ def assemble(loaded: Loaded, session: Session, opened: Opened, command: str) -> 
         config=config,
         session=session,
         device=device,
-        head=replace(head, isolation=isolation, is_tiled=tiled_head is not None),
+        head=replace(layers.head, is_tiled=tiled_head is not None),
         data=data,
-        sampler=sampler,
+        sampler=layers.sampler,
         optimizer=optimizer,
         saver=Saver(session, store, model, tokenizer, optimizer, original),
         health=TrainingHealth(config, warmup_steps(train, total_steps)),
@@ -127,8 +90,8 @@ def assemble(loaded: Loaded, session: Session, opened: Opened, command: str) -> 
         tiled_head=tiled_head,
         total_steps=total_steps,
         pad_id=_pad_id(tokenizer),
-        compiler=compiler,
-        layer_inputs=offload_layer_inputs(model) if config.memory.offload_activations else None,
+        compiler=layers.compiler,
+        layer_inputs=layers.layer_inputs,
     )
     session.emit(_start_event(loaded, session, model, device, total_steps, command))
     _say_what_is_trained(session, model, device, data, total_steps)
@@ -166,53 +129,6 @@ def _model_folder(config: Config, session: Session) -> Path:
     )
 
 
-def _prepare_data(config: Config, session: Session, tokenizer: PreTrainedTokenizerBase) -> PreparedData:
-    session.phase("reading data")
-
-    def tell_reading(what: str, done: int, total: int) -> None:
-        session.phase(what)
-        session.progress(what, done, total, "bytes")
-
-    def tell_progress(done: int, total: int) -> None:
-        session.phase("tokenizing")
-        session.progress("tokenizing", done, total, "rows")
-
-    def tell_first_look(report: Report) -> None:
-        if any(flag.severity != Severity.INFO for flag in report.flags):
-            session.say(f"In the first {report.rows_read:,} rows:")
-        _tell_audit(session, report)
-
-    data = prepare(config.data, tokenizer, tell_progress, tell_first_look, session.say, tell_reading)
-    _tell_audit(session, data.report)
-    info = read_run_info(session.run)
-    if info is not None:
-        write_run_info(session.run, replace(info, data_hashes=dict(data.report.data_hashes)))
-    return data
-
-
-def _tell_audit(session: Session, report: Report) -> None:
-    session.emit(audit_event(report))
-    for flag in report.flags:
-        if flag.severity != Severity.INFO:
-            session.say(f"{flag.severity}: {flag.code} ({flag.count}): {flag.message}")
-
-
-def audit_event(report: Report) -> Audit:
-    """What the data room found, as an event."""
-    flags = tuple(
-        AuditFlag(
-            code=flag.code,
-            severity=flag.severity.value,
-            count=flag.count,
-            message=flag.message,
-            first_rows=flag.rows,
-        )
-        for flag in report.flags
-    )
-    counts = {name: getattr(report, name) for name in AUDIT_COUNTS}
-    return Audit(flags=flags, counts=counts)
-
-
 def _seed(seed: int) -> None:
     random.seed(seed)
     torch.manual_seed(seed)
@@ -246,36 +162,6 @@ def _check_with_all_known(config: Config, session: Session, device: torch.device
     if config.model.torch_dtype == "auto":  # an explicit type was judged when the config was loaded
         for note in check_updates(config.train, str(weights_dtype(config.model, device)).removeprefix("torch.")):
             session.say(f"note: {note}")
-
-
-def _prepare_layers(model: PreTrainedModel, config: Config, session: Session, *, one_length: bool) -> None:
-    """Put our operators and kernels into the layers, then float8, freeze, recompute: each builds on the one before."""
-    tell_packs_by_position_ids(model)
-    for sentence in use_delta_rule_operator(model):
-        session.say(sentence)
-    is_free = config.model.attn_implementation == "auto"
-    if is_free and (told := use_attention_kernels(model, one_length=one_length)):
-        session.say(told)
-    if config.memory.float8_training:
-        session.say(use_float8(model).sentence())
-    if config.train.freeze_non_attention:
-        freeze_non_attention(model)
-    how = config.train.gradient_checkpointing
-    if how != "none":
-        session.say(recompute_activations(model, how, compiles=config.model.compile).sentence())
-    if config.memory.layer_slices > 1:
-        prove_slices(model)
-
-
-def _compile_layers(
-    model: PreTrainedModel, sampler: EpochSampler, laid_out: tuple[nn.Module, ...], session: Session
-) -> CompilerWatch:
-    """Compile the layers when all else is in them; returns what follows the compiler."""
-    from engine.model.compiled.watch import CompilerWatch  # imports the compiler
-
-    has_one_length = sampler.pack_length is not None or len(set(sampler.lengths)) == 1
-    session.say(compile_layers(model, fixed_length=has_one_length, leave_out=laid_out).sentence())
-    return CompilerWatch(session.say)
 
 
 def _optimizer(model: PreTrainedModel, config: Config) -> TensorOptimizer:

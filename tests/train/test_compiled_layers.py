@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import torch
 
-from engine import assemble
+from engine import prepare_layers
 from engine.events import Phase, Step
 from engine.model.compiled import compile_layers
 
@@ -30,7 +30,7 @@ def structure_alone(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequ
     """Graphs, guards and partitions are the compiler's; the code made of them takes minutes on a CPU."""
     torch._dynamo.reset()
     if "real_compiler" not in request.fixturenames:
-        monkeypatch.setattr(assemble, "compile_layers", partial(compile_layers, backend="aot_eager"))
+        monkeypatch.setattr(prepare_layers, "compile_layers", partial(compile_layers, backend="aot_eager"))
 
 
 @pytest.fixture

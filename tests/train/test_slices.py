@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 
-from engine import assemble
+from engine import prepare_layers
 from engine.events import Step
 from engine.model.compiled import compile_layers
 
@@ -54,7 +54,7 @@ def test_nothing_is_compiled_after_the_rehearsal(
 ) -> None:
     """Rows of other lengths, and three lines in slices of two sizes; graphs are the compiler's, the code is torch's."""
     torch._dynamo.reset()
-    monkeypatch.setattr(assemble, "compile_layers", partial(compile_layers, backend="aot_eager"))
+    monkeypatch.setattr(prepare_layers, "compile_layers", partial(compile_layers, backend="aot_eager"))
     settings = ("--model.name_or_path", small_model(tmp_path, "llama-tied"), *LESS, *LINES, *STEPS)
     settings += ("--data.max_seq_length", 160)
     whole = train(*settings)
