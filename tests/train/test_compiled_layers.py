@@ -64,8 +64,11 @@ def test_a_hybrid_with_release_packs_and_selective_recomputation(
 ) -> None:
     model = small_model(tmp_path, "hybrid")
     settings = ("--model.name_or_path", model, *RELEASE, *PACKED, *STEPS, "--train.gradient_checkpointing", "selective")
+    kept_on_disk = torch._dynamo.utils.counters["aot_autograd"]
+    kept_on_disk.clear()
     compiled, eager = train(*settings, *COMPILE), train(*settings)
     assert_like(compiled, eager)
+    assert not kept_on_disk["autograd_cache_bypass"], "the next start compiles all anew"
     assert len({len(step.rows) for step in compiled.of(Step)}) > 1, "the number of documents does not vary"
     assert "compiled 2 graphs in" in capsys.readouterr().out
     phases = [event.name for event in compiled.of(Phase)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from torch import Tensor, nn
@@ -39,18 +40,21 @@ def keeping_shapes(shapes: frozenset[Shape]) -> Contexts:
     and in the repetition, in bfloat16 and as a float8 copy.
     """
 
-    def policy(_context: Any, operator: Any, *args: Any, **_: Any) -> CheckpointPolicy:
-        keep = is_mixing(operator) or _multiplies_with(operator, args, shapes)
-        return CheckpointPolicy.MUST_SAVE if keep else CheckpointPolicy.PREFER_RECOMPUTE
-
-    def contexts() -> Any:
-        return create_selective_checkpoint_contexts(policy)  # type: ignore[no-untyped-call]
-
-    vars(contexts)["cache_hash"] = f"pgs: mixers and weights of {sorted(shapes)}"  # of the compiler's cache on the disk
+    contexts = partial(_contexts, tuple(sorted(shapes)))  # no closure: the compiler's cache on the disk pickles it
+    vars(contexts)["cache_hash"] = f"pgs: mixers and weights of {sorted(shapes)}"
     return contexts
 
 
-def _multiplies_with(operator: Any, args: tuple[Any, ...], shapes: frozenset[Shape]) -> bool:
+def _contexts(shapes: tuple[Shape, ...]) -> Any:
+    return create_selective_checkpoint_contexts(partial(_policy, shapes))  # type: ignore[no-untyped-call]
+
+
+def _policy(shapes: tuple[Shape, ...], _context: Any, operator: Any, *args: Any, **_: Any) -> CheckpointPolicy:
+    keep = is_mixing(operator) or _multiplies_with(operator, args, shapes)
+    return CheckpointPolicy.MUST_SAVE if keep else CheckpointPolicy.PREFER_RECOMPUTE
+
+
+def _multiplies_with(operator: Any, args: tuple[Any, ...], shapes: tuple[Shape, ...]) -> bool:
     """Whether this is a matmul x W^T with a weight of such a shape; stacks of experts may lie as they are."""
     right = right_operand(operator, args)
     if not isinstance(right, Tensor) or not all(isinstance(size, int) for size in right.shape):
