@@ -17,6 +17,8 @@ from engine.checkpoint import CheckpointStore, NoOriginal, Original, find_origin
 from engine.checkpoint.trainer_state import load_progress, restore_optimizer_and_random_state
 from engine.config import Config, Loaded, check_schedule, check_updates
 from engine.data import PreparedData
+from engine.data.feeding.feed import BatchFeed
+from engine.data.feeding.maker import BatchMaker
 from engine.errors import UserError
 from engine.events import Alert, ModelInfo, Resume, Start
 from engine.health import TrainingHealth
@@ -35,6 +37,7 @@ from engine.prepare_layers import prepare_layers, require_what_layers_need
 from engine.saver import Saver
 from engine.session.open import Opened
 from engine.session.session import Session
+from engine.step_teller import StepTeller
 from engine.stepclock import StepClock
 from engine.train import Trainer
 
@@ -73,6 +76,13 @@ def assemble(loaded: Loaded, session: Session, opened: Opened, command: str) -> 
     in_tiles = None if tiled_head is None else tiled_head.weight
     made_whole = [(name, parameter) for name, parameter in trained if parameter is not in_tiles]
     store = CheckpointStore(session.run, train.keep_checkpoints)
+    health = TrainingHealth(config, warmup_steps(train, total_steps))
+    batch_of = BatchMaker(
+        _pad_id(tokenizer),
+        layers.sampler.pack_length,
+        lines=None if layers.compiler is None else train.per_device_batch_size,
+        pins=device.type == "cuda",
+    )
     trainer = Trainer(
         config=config,
         session=session,
@@ -82,14 +92,16 @@ def assemble(loaded: Loaded, session: Session, opened: Opened, command: str) -> 
         sampler=layers.sampler,
         optimizer=optimizer,
         saver=Saver(session, store, model, tokenizer, optimizer, original),
-        health=TrainingHealth(config, warmup_steps(train, total_steps)),
+        health=health,
         clock=StepClock(device),
         meter=MemoryMeter(model, optimizer, device, releases=releases, in_tiles=in_tiles),
         norms=norms,
         release=GradientRelease(optimizer, made_whole, norms) if releases else None,
         tiled_head=tiled_head,
         total_steps=total_steps,
-        pad_id=_pad_id(tokenizer),
+        batch_of=batch_of,
+        feed=BatchFeed(layers.sampler, data.train, batch_of, train.per_device_batch_size, config.data.num_workers),
+        teller=StepTeller(config, session, health, norms, total_steps),
         compiler=layers.compiler,
         layer_inputs=layers.layer_inputs,
     )

@@ -54,7 +54,7 @@ class CommandDesk:
             case "evaluate":
                 return self._evaluate()
             case "pause":
-                self._trainer.tell_last_step()
+                self._trainer.teller.tell_last_step()
                 self._is_paused = True
                 return True, f"pauses after step {step}"
             case "resume":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager, nullcontext, suppress
+from contextlib import closing, nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -20,12 +20,10 @@ from engine.commands import CommandDesk
 from engine.config import Config
 from engine.data import EpochSampler, PreparedData
 from engine.data.feeding.batches import Batch
+from engine.data.feeding.feed import BatchFeed
 from engine.data.feeding.maker import BatchMaker
-from engine.data.feeding.prefetch import BatchFeed
-from engine.errors import UserError
 from engine.evaluate import evaluate
-from engine.events import End, Eval, Step
-from engine.events.console import format_skipped, format_step
+from engine.events import End, Eval
 from engine.exit_codes import DISK_FULL, FAILED
 from engine.garbage import collect_if_due, collected_between_steps
 from engine.health import Judgement, TrainingHealth
@@ -41,12 +39,11 @@ from engine.saver import Saver
 from engine.session.session import Session
 from engine.spike_record import Flagged, write_spike_record
 from engine.step_report import StepReport, Update, rows_of, step_event
+from engine.step_teller import StepTeller, is_due
 from engine.stepclock import StepClock
 
 if TYPE_CHECKING:
     from engine.model.compiled.watch import CompilerWatch
-
-SKIPPED = "SKIPPED_IN_A_ROW"
 
 
 @dataclass
@@ -78,27 +75,20 @@ class Trainer:
     release: GradientRelease | None
     """The hooks that move weights inside the backward pass, where the config asks for them."""
     total_steps: int
-    pad_id: int
+    batch_of: BatchMaker
+    """Makes the form of batches that this run takes; with `compiler` all have as many lines."""
+    feed: BatchFeed
+    """The batches of each step in the sampler's order."""
+    teller: StepTeller
     tiled_head: TiledHead | None = None
     """What moves the head's weight, which is then none of `release`'s, where the config asks for that."""
     layer_inputs: LayerInputs | None = None
     """What waits in main memory between the passes, where the config asks for that."""
     compiler: CompilerWatch | None = None
-    """What the compiler does, where the config asks for compiled layers; then all batches have as many lines."""
+    """What the compiler does, where the config asks for compiled layers."""
     progress: Progress = field(default_factory=Progress)
     is_warm: bool = False
     """True once this process has done a step: on a GPU the first one compiles and tunes kernels."""
-    untold: StepReport | None = None
-    """The last step, while some of its numbers are still on the device."""
-    last_told: Step | None = None
-    batch_of: BatchMaker = field(init=False)
-    feed: BatchFeed = field(init=False)
-
-    def __post_init__(self) -> None:
-        size, ahead = self.config.train.per_device_batch_size, self.config.data.num_workers
-        lines, pins = None if self.compiler is None else size, self.head.device.type == "cuda"
-        self.batch_of = BatchMaker(self.pad_id, self.sampler.pack_length, lines, pins)
-        self.feed = BatchFeed(self.sampler, self.data.train, self.batch_of, size, ahead)
 
     def run(self) -> End:
         """Train until the last step or until somebody asks to stop. Raises UserError when training cannot go on."""
@@ -109,7 +99,7 @@ class Trainer:
             closing(self.feed),
             collected_between_steps(),
             stop.finishing_steps(),
-            self.losing_no_step(),
+            self.teller.losing_no_step(),
         ):
             if self.progress.step < self.total_steps:
                 self.rehearse()
@@ -119,10 +109,10 @@ class Trainer:
             while self.progress.step < self.total_steps and stop.reason is None:
                 self.train_step()
                 self.warm_up_is_over()
-                if self.is_due(self.config.data.eval_every):
+                if is_due(self.progress.step, self.config.data.eval_every):
                     eval_loss = self.evaluate()
-                    self.print_last_step(eval_loss)
-                if self.is_due(self.config.train.save_steps) and self.progress.step < self.total_steps:
+                    self.teller.print_last_step(eval_loss)
+                if is_due(self.progress.step, self.config.train.save_steps) and self.progress.step < self.total_steps:
                     self.save()
                 desk.obey_all()
             return self.finish() if self.progress.step >= self.total_steps else self.stop()
@@ -137,8 +127,8 @@ class Trainer:
         self.clock.lap("data")
         step = self.progress.step + 1
         rate = learning_rate(self.config.train, step, self.total_steps)
-        at_gate = go_to_gate(self.head, batches, self.clock.lap, self.untold.readings if self.untold else None)
-        self.tell_last_step(at_gate.late)
+        at_gate = go_to_gate(self.head, batches, self.clock.lap, self.teller.readings)
+        self.teller.tell_last_step(at_gate.late)
         judgement = self.health.gate(step, at_gate.loss, at_gate.hidden_norm, rows=rows_of(batches))
         if judgement.skip:
             self.record_if_flagged(judgement, step, at_gate, None, batches)
@@ -154,9 +144,9 @@ class Trainer:
         seconds, parts = self.clock.finish()
         recompiles = self.compiler.step_ends(step) if self.compiler is not None else None
         event = step_event(step, epoch, batches, at_gate, update, rate, seconds, parts, self.meter.read(), recompiles)
-        self.untold = StepReport(event, judgement, update.readings)
+        self.teller.untold = StepReport(event, judgement, update.readings)
         if self.device.type == "cpu" or update.readings is None:
-            self.tell_last_step()
+            self.teller.tell_last_step()
 
     def update_within_backward(self, at_gate: AtGate, release: GradientRelease, step: int, rate: float) -> Update:
         """The backward pass of the body, in which each weight moves as soon as its gradient is there."""
@@ -207,52 +197,6 @@ class Trainer:
             with self.clock.left_out():
                 write_spike_record(self.session, flagged, batches, self.head, self.data.report.places)
 
-    def tell_last_step(self, readings: Sequence[float] | None = None) -> None:
-        """Tell of the last step, and raise UserError when the run does not recover. Nothing is told twice.
-
-        `readings` are its numbers where they were fetched from the device already; otherwise this waits for them.
-        """
-        report, self.untold = self.untold, None
-        if report is None:
-            return
-        if report.readings is not None:
-            report = report.with_readings(readings or report.readings.tolist())
-        event, judgement = report.event, report.judgement
-        self.session.emit(event)
-        is_broken = self.release is not None and event.grad_norm is not None and not math.isfinite(event.grad_norm)
-        afterwards = self.health.after(
-            event.step,
-            event.loss,
-            event.grad_norm,
-            event.moved,
-            learning_rate=event.lr,
-            skipped=event.skipped,
-            rows=event.rows,
-            non_finite_parameter=self.norms.first_not_finite() if is_broken else None,
-        )
-        for alert in (*judgement.alerts, *afterwards):
-            self.session.emit(alert)
-        if judgement.verdict is None:
-            self.session.say(f"step={event.step} skipped: no token of its {len(event.rows)} rows has loss")
-        elif judgement.skip:
-            self.session.say(format_skipped(event, judgement.verdict.metric, judgement.verdict.baseline))
-        self.last_told = event
-        if not self.is_due(self.config.data.eval_every):  # else its line waits for the evaluation
-            self.print_last_step()
-        if judgement.stop is not None:
-            last_good = self.session.where.last_checkpoint or "none was saved yet"
-            raise UserError(f"{judgement.stop}. Last good checkpoint: {last_good}.", code=SKIPPED, has_alert=True)
-
-    @contextmanager
-    def losing_no_step(self) -> Iterator[None]:
-        """Within, a step that was taken is told also where the next one fails before its gate."""
-        try:
-            yield
-        except Exception:
-            with suppress(RuntimeError):  # of a device that is lost, and the numbers with it
-                self.tell_last_step()
-            raise
-
     def rehearse(self) -> None:
         """Try the longest batch before any weight moves; raises UserError when a trained weight gets no gradient."""
         self.session.phase("rehearsing" if self.compiler is None else "compiling")
@@ -285,7 +229,7 @@ class Trainer:
 
     def evaluate(self) -> float | None:
         """The loss on the evaluation data; None without such data or when a stop came in between."""
-        self.tell_last_step()
+        self.teller.tell_last_step()
         if not self.data.eval:
             return None
         self.session.phase("evaluating")
@@ -295,7 +239,7 @@ class Trainer:
             self.head,
             self.data.eval,
             self.config.train.per_device_batch_size,
-            self.pad_id,
+            self.batch_of.pad_id,
             progress=lambda done, total: self.session.progress("evaluating", done, total, "rows"),
             interrupted=lambda: self.session.stop.reason is not None,
         )
@@ -316,7 +260,7 @@ class Trainer:
 
     def save(self) -> bool:
         """Save a checkpoint of this step; False when that was not possible."""
-        self.tell_last_step()
+        self.teller.tell_last_step()
         saved = self.saver.save(self.progress.step, self.state())
         self.go_on_training()
         return saved
@@ -356,9 +300,9 @@ class Trainer:
 
     def finish(self) -> End:
         """The last step is done: evaluate unless that has just happened, and save the result."""
-        self.tell_last_step()
+        self.teller.tell_last_step()
         step = self.progress.step
-        if not self.is_due(self.config.data.eval_every):
+        if not is_due(self.progress.step, self.config.data.eval_every):
             self.evaluate()
         path = self.saver.save_final(step, self.state(), is_best=self.progress.best_step == step)
         done = (
@@ -371,7 +315,7 @@ class Trainer:
 
     def stop(self) -> End:
         """Somebody asked to stop: save this step."""
-        self.tell_last_step()
+        self.teller.tell_last_step()
         step, asked = self.progress.step, self.session.stop.reason
         if step == 0 or self.saver.save(step, self.state()):
             saved = f"saved as {self.session.where.last_checkpoint}" if step else "nothing to save yet"
@@ -380,19 +324,3 @@ class Trainer:
             reason = f"{asked} after step {step}, which could not be saved: see the alerts"
             exit_code = DISK_FULL if self.saver.disk_is_full else FAILED
         return End(status="stopped", reason=reason, exit_code=exit_code, last_step=step)
-
-    def is_due(self, every: int | None) -> bool:
-        """True at each `every`-th step."""
-        return every is not None and self.progress.step % every == 0
-
-    def print_last_step(self, eval_loss: float | None = None) -> None:
-        """One line in each `logging_steps`, at the first and last step, and with every evaluation.
-
-        A skipped step has a line of its own already.
-        """
-        step = self.last_told
-        assert step is not None, "no step has been told"
-        is_border = step.step in (1, self.total_steps)
-        is_wanted = (is_border or self.is_due(self.config.train.logging_steps)) and not step.skipped
-        if is_wanted or eval_loss is not None:
-            self.session.say(format_step(step, eval_loss))

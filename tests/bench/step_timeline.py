@@ -146,7 +146,7 @@ class StepWatch:
             self.profiler.export_chrome_trace(str(path))
             events = json.loads(path.read_text())["traceEvents"]
         mean = sum(self.seconds) / len(self.seconds)
-        told = trainer.last_told
+        told = trainer.teller.last_told
         return {
             "recipe": self.recipe.name,
             "settings": self.recipe.settings,

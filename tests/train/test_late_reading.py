@@ -14,6 +14,7 @@ from engine.events import Ack, Alert, Checkpoint, End, Eval, Phase, Step
 from engine.events.console import parse_step
 from engine.model.load import load_model
 from engine.session.control import Command, ControlInbox
+from engine.step_teller import StepTeller
 from engine.train import Trainer
 
 from .conftest import Outcome
@@ -84,7 +85,7 @@ def test_a_step_is_told_after_the_gate_of_the_next_and_before_its_update(
     train: Train, monkeypatch: pytest.MonkeyPatch, reads_late: None, mode: tuple[Any, ...]
 ) -> None:
     seen: list[str] = []
-    honest, begin, tell = go_to_gate, Trainer.next_batches, Trainer.tell_last_step
+    honest, begin, tell = go_to_gate, Trainer.next_batches, StepTeller.tell_last_step
 
     def gate(*arguments: Any) -> AtGate:
         at_gate = honest(*arguments)
@@ -95,14 +96,14 @@ def test_a_step_is_told_after_the_gate_of_the_next_and_before_its_update(
         seen.append(f"begin {trainer.progress.step + 1}")
         return begin(trainer)
 
-    def told(trainer: Trainer, *arguments: Any) -> None:
-        if trainer.untold is not None:
-            seen.append(f"tell {trainer.untold.event.step}")
-        tell(trainer, *arguments)
+    def told(teller: StepTeller, *arguments: Any) -> None:
+        if teller.untold is not None:
+            seen.append(f"tell {teller.untold.event.step}")
+        tell(teller, *arguments)
 
     monkeypatch.setattr("engine.train.go_to_gate", gate)
     monkeypatch.setattr(Trainer, "next_batches", next_batches)
-    monkeypatch.setattr(Trainer, "tell_last_step", told)
+    monkeypatch.setattr(StepTeller, "tell_last_step", told)
     train("--train.max_steps", 3, *mode)
     assert seen == ["begin 1", "gate", "begin 2", "gate", "tell 1", "begin 3", "gate", "tell 2", "tell 3"]
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from engine.data.feeding.batches import Batch, collate_packs
-from engine.data.feeding.prefetch import BatchFeed, Lines, Prepared
+from engine.data.feeding.feed import BatchFeed, Lines, Prepared
 from engine.data.feeding.sampler import EpochSampler
 from engine.data.feeding.samples import Sample, sample_of
 from engine.errors import UserError
