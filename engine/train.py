@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
+from engine.backward.clipping import clip_scale, measure_gradient_norm, scale_gradients
 from engine.backward.gate import AtGate, go_to_gate
 from engine.backward.norm import GradientNorms
 from engine.backward.rehearsal import longest_packs, rehearse
@@ -31,7 +32,6 @@ from engine.memory.live import MemoryMeter
 from engine.model.decoder import decoder_of
 from engine.model.head import LossHead
 from engine.model.offload import LayerInputs
-from engine.optim.clipping import clip_scale, measure_gradient_norm, scale_gradients
 from engine.optim.schedules import learning_rate
 from engine.optim.tensor_optimizer import TensorOptimizer
 from engine.rehearsal_report import tell_rehearsal
@@ -214,6 +214,8 @@ class Trainer:
         tell_rehearsal(self.session, found, batch, self.meter.read().peak)
         if self.layer_inputs is not None:
             self.session.say(self.layer_inputs.sentence())
+            if self.device.type == "cpu":
+                self.session.say("note: memory.offload_activations saves nothing on the CPU, whose memory that is")
 
     def next_batches(self) -> tuple[Sequence[Batch], float]:
         """The micro-batches of the next step, and how many epochs will be done after it."""

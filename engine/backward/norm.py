@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from engine.optim.fused.available import triton_on
+from engine.triton_on import triton_on
 
 if TYPE_CHECKING:
     from engine.backward.norm_kernels import NormKernels

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from engine.loss.projection import Projection
-from engine.optim.fused.available import triton_on
+from engine.triton_on import triton_on
 
 
 class Softmax(Protocol):

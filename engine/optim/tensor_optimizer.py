@@ -8,7 +8,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from engine.optim.fused.available import triton_on
 from engine.optim.fused.fused_lion import FusedLion
 from engine.optim.hyperball import Hyperball
 from engine.optim.movement import Movement
@@ -16,6 +15,7 @@ from engine.optim.random_bits import BitStream
 from engine.optim.rules.blockwise import Blockwise
 from engine.optim.rules.rule import BLOCK, Rule, Settings
 from engine.optim.sliced import SlicedUpdate, Writer
+from engine.triton_on import triton_on
 
 SLICE_ON_CPU = 2**18
 """Elements worked on at once: small enough for a core's cache, which halves the time."""

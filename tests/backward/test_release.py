@@ -10,13 +10,13 @@ import torch
 from torch import Tensor
 from transformers import AutoConfig, AutoModelForCausalLM
 
+from engine.backward.clipping import measure_gradient_norm
 from engine.backward.cut import differentiate_head, forward_to_cut
 from engine.backward.norm import GradientNorms, norm_of
 from engine.backward.release import GradientRelease
 from engine.data.feeding.batches import Batch, collate
 from engine.data.feeding.samples import Sample
 from engine.model.head import LossHead, loss_head
-from engine.optim.clipping import measure_gradient_norm
 
 SHAPE: dict[str, Any] = {
     "hidden_size": 32,

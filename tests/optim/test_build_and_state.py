@@ -11,9 +11,9 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from engine.backward.clipping import clip_scale, measure_gradient_norm, scale_gradients
 from engine.config.schema import Train
 from engine.optim.build import build_optimizer, parameter_groups
-from engine.optim.clipping import clip_scale, measure_gradient_norm, scale_gradients
 from engine.optim.state import load_optimizer_state
 from engine.optim.tensor_optimizer import TensorOptimizer
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from engine.optim.fused.available import triton_on
 from engine.optim.fused.codebook import follows_the_lines
 from engine.optim.rules.blockwise import bitsandbytes_rule
+from engine.triton_on import triton_on
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[2]

@@ -1,4 +1,4 @@
-"""Where kernels in Triton run."""
+"""Where kernels in Triton run: those of the loss, the optimizer and the norms of gradients."""
 
 from __future__ import annotations
 
