@@ -104,7 +104,8 @@ class LayerInputs:
             )
         size = self.buffers.nbytes
         told = f"{size / GIB:.2f} GiB" if size >= GIB / 10 else f"{size / MIB:.2f} MiB"
-        return f"the inputs of {self.parked} layers wait in main memory, {told} of it"
+        who = "the input of 1 layer waits" if self.parked == 1 else f"the inputs of {self.parked} layers wait"
+        return f"{who} in main memory, {told} of it"
 
     def entering(self, number: int, hidden: Tensor) -> saved_tensors_hooks:
         """Within, autograd parks `hidden`, the input of the layer of this number, counted from 0."""

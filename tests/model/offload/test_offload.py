@@ -224,6 +224,9 @@ def test_small_inputs_stay_and_the_sentence_says_so(build: Build) -> None:
     inputs._copies.least_bytes = 0
     gradients(model)
     assert inputs.sentence().startswith("the inputs of 3 layers wait in main memory")
+    _, model, inputs = pair(build, "llama", "full")
+    gradients(model)
+    assert inputs.sentence().startswith("the input of 1 layer waits in main memory")
 
 
 def test_without_main_memory_one_sentence_says_what_to_do(build: Build) -> None:
