@@ -11,17 +11,20 @@ which the rule's kernels would have copied once more.
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from engine.model.delta_rule import convolution
 from engine.model.delta_rule.documents import places_by_borders
-from engine.model.delta_rule.kernels import Borders, kernel_report, kernels, own_convolution, own_kernel_convolves
+from engine.model.delta_rule.kernels import Borders, kernel_report, own_convolution, own_kernel_convolves
 from tests.bench.training.machine import describe_machine
 from tests.bench.training.stopwatch import milliseconds
 
@@ -79,9 +82,17 @@ class Layer:
                 lambda: own.backward(*above_each, inputs, weight, self.places),
             )
         if inputs.device.type == "cuda" and kernel_report(inputs.device).usable:
+            given: dict[str, Any] = {
+                "x": inputs,
+                "weight": weight,
+                "bias": None,
+                "residual": None,
+                "activation": "silu",
+            }
+            given |= {"activation": "silu", "cu_seqlens": self.borders.here, "cu_seqlens_cpu": self.borders.on_host}
             found["flash-linear-attention"] = (
-                lambda: kernels().convolution(inputs, weight, self.borders),
-                lambda: kernels().convolution_gradients(above, inputs, weight, self.borders),
+                lambda: _of_library().causal_conv1d_fwd(**given),
+                lambda: _of_library().causal_conv1d_bwd(dy=above, dht=None, **given),
             )
         found["torch"] = (
             lambda: convolution.forward(inputs, weight, self.borders.on_host),
@@ -98,6 +109,11 @@ class Layer:
             speeds = (2 * bytes_of_one / forward_ms / 1e6, 3 * bytes_of_one / backward_ms / 1e6)
             rows.append(Row(name, documents, forward_ms, backward_ms, *speeds))
         return rows
+
+
+def _of_library() -> ModuleType:
+    """flash-linear-attention's convolution, with which ours is compared."""
+    return importlib.import_module("fla.modules.causal_conv1d")
 
 
 def main() -> None:

@@ -1,4 +1,7 @@
-"""The kernels behind the operators, flash-linear-attention's and our own: whether they run here, how to call them."""
+"""The kernels behind the operators: flash-linear-attention's for the rule, our own for the convolution.
+
+Whether they run here, and how to call them.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,6 @@ from engine.model.delta_rule.documents import CHUNK
 
 _FORWARD = ("q", "k", "v", "g", "beta", "scale", "initial_state", "output_final_state", "cu_seqlens", "chunk_indices")
 _BACKWARD = ("q", "k", "v", "g", "beta", "A", "scale", "initial_state", "do", "dht", "cu_seqlens", "chunk_indices")
-_CONVOLUTION = ("x", "weight", "bias", "residual", "activation", "cu_seqlens", "cu_seqlens_cpu")
 _OWN_TYPES = (torch.float32, torch.bfloat16, torch.float16)
 _WRONG_ON_HOPPER = ((3, 4, 0), (3, 7, 1))
 """Triton from the first up to but without the second makes wrong gradients of beta and decay there (fla issue 640)."""
@@ -81,8 +83,6 @@ class Kernels:
     norm_forward: Callable[..., Any]
     norm_backward: Callable[..., Any]
     chunk_indices: Callable[..., Tensor]
-    convolution_forward: Callable[..., Any]
-    convolution_backward: Callable[..., Any]
 
     def rule(
         self, query: Tensor, key: Tensor, value: Tensor, decay: Tensor, beta: Tensor, borders: Borders
@@ -140,39 +140,6 @@ class Kernels:
             of_key = self.norm_backward(unit_key, key_length, of_key)
         return of_query, of_key, of_value, of_decay, of_beta
 
-    def convolution(self, inputs: Tensor, weight: Tensor, borders: Borders) -> Tensor:
-        """inputs [B, T, D], weight [D, W] -> [B, T, D], with SiLU."""
-        with torch.cuda.device(inputs.device):
-            outputs, _ = self.convolution_forward(
-                x=inputs.contiguous(),
-                weight=weight.contiguous(),
-                bias=None,
-                residual=None,
-                activation="silu",
-                cu_seqlens=borders.here,
-                cu_seqlens_cpu=borders.on_host,
-            )
-        convolved: Tensor = outputs
-        return convolved
-
-    def convolution_gradients(
-        self, gradient: Tensor, inputs: Tensor, weight: Tensor, borders: Borders
-    ) -> tuple[Tensor, Tensor]:
-        """The gradients of inputs and weight."""
-        with torch.cuda.device(inputs.device):
-            of_inputs, of_weight, *_ = self.convolution_backward(
-                x=inputs.contiguous(),
-                dy=gradient.contiguous(),
-                dht=None,
-                weight=weight.contiguous(),
-                bias=None,
-                residual=None,
-                activation="silu",
-                cu_seqlens=borders.here,
-                cu_seqlens_cpu=borders.on_host,
-            )
-        return of_inputs, of_weight
-
     def _indices(self, borders: Borders) -> Tensor | None:
         if borders.here is None:
             return None
@@ -184,15 +151,13 @@ class Kernels:
 @cache
 def kernels() -> Kernels:
     """The kernels of an installed flash-linear-attention whose functions are as expected."""
-    rule, norm, index, convolution = _modules()
+    rule, norm, index = _modules()
     return Kernels(
         rule.chunk_gated_delta_rule_fwd,
         rule.chunk_gated_delta_rule_bwd,
         norm.l2norm_fwd,
         norm.l2norm_bwd,
         index.prepare_chunk_indices,
-        convolution.causal_conv1d_fwd,
-        convolution.causal_conv1d_bwd,
     )
 
 
@@ -220,12 +185,11 @@ def own_kernel_convolves(inputs: Tensor, weight: Tensor) -> bool:
     return inputs.dtype in _OWN_TYPES and weight.shape[1] in own_convolution().WIDTHS
 
 
-def _modules() -> tuple[ModuleType, ModuleType, ModuleType, ModuleType]:
+def _modules() -> tuple[ModuleType, ModuleType, ModuleType]:
     return (
         importlib.import_module("fla.ops.gated_delta_rule.chunk"),
         importlib.import_module("fla.modules.norm.l2norm"),
         importlib.import_module("fla.ops.utils.index"),
-        importlib.import_module("fla.modules.causal_conv1d"),
     )
 
 
@@ -238,8 +202,6 @@ def _why_not_bound() -> str | None:
     for function, wanted in (
         (found.rule_forward, _FORWARD),
         (found.rule_backward, _BACKWARD),
-        (found.convolution_forward, _CONVOLUTION),
-        (found.convolution_backward, (*_CONVOLUTION, "dy", "dht")),
         (found.chunk_indices, ("cu_seqlens", "chunk_size")),
     ):
         lacking = [name for name in wanted if name not in inspect.signature(function).parameters]

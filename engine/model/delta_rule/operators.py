@@ -105,10 +105,7 @@ def causal_conv1d(
         places = _places(inputs, cu_seqlens, places)
         query, key, value = own_convolution().forward(inputs, weight, key_width, places)
         return query, key, value
-    if _has_kernels(inputs):
-        mixed = kernels().convolution(inputs, weight, Borders(cu_seqlens, cu_seqlens_cpu))
-    else:
-        mixed = convolution.forward(inputs, weight, cu_seqlens if cu_seqlens_cpu is None else cu_seqlens_cpu)
+    mixed = convolution.forward(inputs, weight, cu_seqlens if cu_seqlens_cpu is None else cu_seqlens_cpu)
     sections = mixed.split_with_sizes(_widths(inputs, key_width), dim=-1)
     query, key, value = (one.clone(memory_format=torch.contiguous_format) for one in sections)
     return query, key, value
@@ -144,10 +141,6 @@ def causal_conv1d_backward(
         of_inputs, of_weight = own_convolution().backward(of_query, of_key, of_value, inputs, weight, places)
         return of_inputs, of_weight
     gradient = torch.cat([of_query, of_key, of_value], dim=-1)  # [B, T, D]
-    if _has_kernels(inputs):
-        borders = Borders(cu_seqlens, cu_seqlens_cpu)
-        of_inputs, of_weight = kernels().convolution_gradients(gradient, inputs, weight, borders)
-        return of_inputs.to(inputs).contiguous(), of_weight.to(weight).contiguous()
     on_host = cu_seqlens if cu_seqlens_cpu is None else cu_seqlens_cpu
     return convolution.backward(gradient, inputs, weight, on_host)
 
@@ -206,7 +199,7 @@ def _places(inputs: Tensor, cu_seqlens: Tensor | None, places: Tensor | None) ->
 
 
 def _has_kernels(tensor: Tensor) -> bool:
-    """Whether the kernels compute this; a GPU that is only imagined, in a trace of the memory, counts as one with."""
+    """Whether kernels compute the rule; a GPU that is only imagined, in a trace of the memory, counts as one with."""
     if tensor.device.type != "cuda":
         return False
     if not torch.cuda.is_available():
