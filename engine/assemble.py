@@ -24,7 +24,7 @@ from engine.events import Alert, ModelInfo, Resume, Start
 from engine.health import TrainingHealth
 from engine.memory.live import MemoryMeter
 from engine.model.hub import is_local, local_folder
-from engine.model.load import check_vocabulary, load_model, pick_device, weights_dtype
+from engine.model.load import check_positions, check_vocabulary, load_model, pick_device, weights_dtype
 from engine.model.tokenizer import load_tokenizer, stand_in_note
 from engine.monitor import visible_card_names
 from engine.optim.build import build_optimizer
@@ -64,6 +64,7 @@ def assemble(loaded: Loaded, session: Session, opened: Opened, command: str) -> 
     model = _load_weights(config, folder, device, opened.checkpoint)
     original = _original_files(config, folder, opened.checkpoint, model, session)
     check_vocabulary(model, tokenizer)
+    check_positions(model, max([sampler.pack_length or max(sampler.lengths), *map(len, data.eval)]))
     layers = prepare_layers(model, config, data, sampler, session)
     if layers.sampler is not sampler:  # without packs there are more steps
         total_steps = train.max_steps or layers.sampler.steps_in(train.epochs)

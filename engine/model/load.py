@@ -6,14 +6,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch import nn
 
 from engine.config.schema import Model as ModelConfig
 from engine.errors import UserError
+from engine.model.decoder import decoder_of
 from engine.model.explain import explained
 from engine.model.quiet import quiet_import
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+_SPARE_POSITIONS = 2
+"""Rows that some tables of positions (OPT's) have before the first one."""
 
 
 def pick_device() -> torch.device:
@@ -77,6 +82,23 @@ def check_vocabulary(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase)
         raise UserError(
             f"model.name_or_path: the tokenizer has {len(tokenizer):,} tokens but the model only {rows:,} embeddings; "
             "they do not belong together."
+        )
+
+
+def check_positions(model: PreTrainedModel, longest: int) -> None:
+    """Raise UserError when lines of `longest` tokens have more positions than the model has a table of.
+
+    Positions that are computed (rotary ones) have no end; looked up, the first one too many is an error on the device.
+    """
+    known = getattr(model.config.get_text_config(), "max_position_embeddings", None)
+    if not isinstance(known, int) or longest <= known:
+        return
+    words = model.get_input_embeddings()
+    tables = [module for module in decoder_of(model).modules() if isinstance(module, nn.Embedding)]
+    if any(table is not words and known <= table.num_embeddings <= known + _SPARE_POSITIONS for table in tables):
+        raise UserError(
+            f"data.max_seq_length: {type(model).__name__} knows {known:,} positions, and a line of this run has "
+            f"{longest:,} tokens; set data.max_seq_length: {known}."
         )
 
 

@@ -112,6 +112,17 @@ def test_release_learns_the_same(
     assert_release_changes_nothing(train, weights, *settings)
 
 
+@pytest.mark.parametrize("packing", ["true", "false"])
+def test_more_tokens_than_a_model_has_positions_are_refused(
+    train: Train, model_of: Callable[[str], Path], packing: str
+) -> None:
+    settings = ("--model.name_or_path", model_of("GPT2"), "--data.packing", packing, "--train.max_steps", 2)
+    refused = train(*settings, "--data.max_seq_length", 96)
+    assert refused.code == 1 and "GPT2LMHeadModel knows 64 positions" in refused.end.reason, refused.end.reason
+    assert "set data.max_seq_length: 64" in refused.end.reason
+    assert train(*settings, "--data.max_seq_length", 64).code == 0
+
+
 def share_layers(model: Any) -> None:
     model.model.layers[1] = model.model.layers[0]
 
