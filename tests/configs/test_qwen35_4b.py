@@ -21,8 +21,8 @@ from engine.loss.passes import TILE_BYTES
 from engine.model.architectures import shipped_folder
 from engine.model.delta_rule.documents import CHUNK
 from engine.model.recompute.by_shape import choose_by_shape
+from engine.model.recompute.choice import choose
 from engine.model.recompute.matmuls import Cost
-from engine.model.recompute.select import choose
 from tests.bench.training.recipes import recipe_named
 
 CONFIGS = Path(__file__).parents[2] / "configs"

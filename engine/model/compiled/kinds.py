@@ -11,7 +11,7 @@ from torch import nn
 from torch.utils.checkpoint import checkpoint, noop_context_fn
 
 from engine.model.compiled.forward import LayerFunction
-from engine.model.recompute.layers import RecomputedForward
+from engine.model.recompute.forward import RecomputedForward
 
 
 class Kinds:

@@ -1,4 +1,8 @@
-"""Activation checkpointing: layers forget what they computed, and compute it again in the backward pass."""
+"""Activation checkpointing: layers forget what they computed, and compute it again in the backward pass.
+
+`matmuls` recognises what a layer computes, `choice` decides what of it is worth its memory, and `by_name` or, for a
+compiler, `by_shape` keeps that; `forward` is what a layer runs.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +20,11 @@ from torch.utils.checkpoint import noop_context_fn
 from engine.errors import UserError
 from engine.model.decoder import decoder_layers
 from engine.model.probe import difference, gradient_at_embedding, in_mode
+from engine.model.recompute.by_name import keeping
 from engine.model.recompute.by_shape import choose_by_shape, keeping_shapes
-from engine.model.recompute.layers import RecomputedForward
+from engine.model.recompute.choice import choose
+from engine.model.recompute.forward import RecomputedForward
 from engine.model.recompute.matmuls import Cost, MatmulRecorder, weights_by_key
-from engine.model.recompute.select import choose, keeping
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -58,7 +63,7 @@ def recompute_activations(model: PreTrainedModel, how: How, *, compiles: bool = 
     """Let each decoder layer be computed again in the backward pass, once the model is frozen and its operators stand.
 
     `full` keeps a layer's inputs alone. `mixers` also keeps the outputs of attention and of the gated delta rule, which
-    take longest for their size; `selective` besides those of about half the work in matmuls (`select.choose`). The
+    take longest for their size; `selective` besides those of about half the work in matmuls (`choice`). The
     convolution is not kept, as its output is twice as large as the rule's and costs four multiplications a number.
     Gradients are those without checkpointing. Evaluation is as before. A few tokens are sent through the model in
     proof: raises UserError when a layer is left out or when the gradient is another one. With `compiles`, for layers

@@ -10,9 +10,9 @@ from typing import Any
 from torch import Tensor, nn
 from torch.utils.checkpoint import CheckpointPolicy, create_selective_checkpoint_contexts
 
-from engine.model.recompute.layers import Contexts
+from engine.model.recompute.choice import choose
+from engine.model.recompute.forward import Contexts
 from engine.model.recompute.matmuls import Cost, is_mixing, right_operand
-from engine.model.recompute.select import choose
 
 Shape = tuple[int, ...]
 

@@ -18,8 +18,8 @@ from engine.errors import UserError
 from engine.model.freeze import freeze_non_attention
 from engine.model.packed.proof import isolate
 from engine.model.recompute import recompute_activations
+from engine.model.recompute.choice import choose
 from engine.model.recompute.matmuls import Cost, MatmulRecorder, is_mixing, weights_by_key
-from engine.model.recompute.select import choose
 from tests.model.recompute.conftest import MODELS
 
 Build = Callable[..., PreTrainedModel]
