@@ -48,3 +48,8 @@ def test_the_interface_brings_no_heavy_library(module: str) -> None:
 def test_the_command_line_of_the_interface_starts_light() -> None:
     loaded, _ = _brought_along("pgs_tui.cli")
     assert not loaded & {"textual", "plotext", "pydantic"}, "light commands start in milliseconds"
+
+
+def test_what_trains_brings_no_kernels_before_a_run_asks_for_them() -> None:
+    loaded, _ = _brought_along("engine.assemble")
+    assert not loaded & {"triton", "fla", "tilelang", "torchao", "liger_kernel"}

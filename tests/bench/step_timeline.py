@@ -39,7 +39,8 @@ from tests.bench.training.capped import cap_memory
 from tests.bench.training.kernels import NORM, OPTIMIZER
 from tests.bench.training.peaks import PeakByPart
 from tests.bench.training.recipes import Recipe, recipe_named
-from tests.bench.training.timeline import BACKWARD, DECODER, STEP, read_trace, timeline
+from tests.bench.training.timeline import timeline
+from tests.bench.training.trace import BACKWARD, DECODER, STEP, read_trace
 from tests.bench.training.workload import QWEN3_5_4B, SHAPES, fitting, read_keys, write_workload
 
 MARKED: tuple[tuple[type[Any], str, str], ...] = (

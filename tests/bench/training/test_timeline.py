@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from tests.bench.training.kernels import NORM, OPTIMIZER, category
-from tests.bench.training.timeline import BACKWARD, DECODER, STEP, Span, enclosing, read_trace, timeline
+from tests.bench.training.timeline import timeline
+from tests.bench.training.trace import BACKWARD, DECODER, STEP, Span, enclosing, read_trace
 
 HOST, AUTOGRAD = 1, 2
 
