@@ -23,6 +23,7 @@ from engine.data import EpochSampler, PreparedData
 from engine.data.feeding.batches import Batch
 from engine.data.feeding.feed import BatchFeed
 from engine.data.feeding.maker import BatchMaker
+from engine.errors import UserError
 from engine.evaluate import evaluate
 from engine.events import End, Eval
 from engine.exit_codes import DISK_FULL, FAILED
@@ -101,8 +102,13 @@ class Trainer:
             stop.finishing_steps(),
             self.teller.losing_no_step(),
         ):
-            if self.progress.step < self.total_steps:
-                self.rehearse()
+            try:
+                if self.progress.step < self.total_steps:
+                    self.rehearse()
+            except UserError:
+                if self.compiler is None or stop.reason is None:
+                    raise
+                return self.stop()  # a signal to all of a terminal's processes ends those of the compiler too
             if self.progress.step == 0:
                 self.evaluate()
             self.go_on_training()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -92,6 +93,18 @@ def test_rows_of_other_lengths_and_a_short_last_batch(train: Train) -> None:
     steps = compiled.of(Step)
     assert len({step.slots for step in steps}) > 1 and len(steps[-1].rows) < 8
     assert steps[-1].slots % 8 == 0, "the last batch has as many lines as the others"
+
+
+def test_a_signal_that_ends_the_compilers_processes_too_is_a_stop(
+    train: Train, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: Any, **__: Any) -> None:
+        signal.raise_signal(signal.SIGTERM)
+        raise torch._dynamo.exc.TorchDynamoException("CppCompileError: C++ compile error")
+
+    monkeypatch.setattr("engine.train.rehearse", interrupted)
+    done = train(*STEPS, *COMPILE)
+    assert (done.code, done.end.status) == (0, "stopped"), done.end.reason
 
 
 @pytest.mark.usefixtures("real_compiler")
