@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +16,8 @@ from .machine import WHY_SKIPPED, is_left_out
 from .small import write_config
 
 CUBLAS = "CUBLAS_WORKSPACE_CONFIG"
+FAILURES_AT_ONCE = "PGS_GPU_FAILURES_AT_ONCE"
+"""With this in the environment a failure is told when it happens, for a machine that is ours for minutes."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -26,6 +29,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for item in items:
             if Path(__file__).parent in item.path.parents:
                 item.add_marker(pytest.mark.skip(reason=WHY_SKIPPED))
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    if report.failed and os.environ.get(FAILURES_AT_ONCE) and "PYTEST_XDIST_WORKER" not in os.environ:
+        print(
+            f"\n{report.nodeid} FAILED ({report.when})\n{report.longreprtext[-3000:]}", file=sys.__stderr__, flush=True
+        )
 
 
 @pytest.fixture
