@@ -14,7 +14,8 @@ from engine.data.feeding.batches import Slots, packs_of
 from engine.model.decoder import decoder_of
 from engine.model.delta_rule.install import use_delta_rule_operator
 from engine.model.mask_detection import documents_of, tell_packs_by_position_ids
-from tests.model.recompute.conftest import DELTA, SMALL
+from tests.model.recompute.conftest import SMALL
+from tests.model.small import HYBRID
 
 KINDS: dict[str, dict[str, Any]] = {
     "llama": {"model_type": "llama", **SMALL},
@@ -25,7 +26,7 @@ KINDS: dict[str, dict[str, Any]] = {
         "layer_types": ["sliding_attention", "full_attention"],
         "sliding_window": 8,
     },
-    "qwen3_5": {"model_type": "qwen3_5_text", **SMALL, **DELTA},
+    "qwen3_5": {"model_type": "qwen3_5_text", **SMALL, **HYBRID},
 }
 IDS = torch.arange(40).view(2, 20) % 64
 PACKS = packs_of([Slots(0, 0, 7), Slots(0, 7, 8), Slots(0, 8, 20), Slots(1, 0, 9), Slots(1, 9, 16)], IDS.shape)

@@ -22,23 +22,12 @@ from engine.model.delta_rule.install import use_delta_rule_operator
 from engine.model.head import LossHead
 from engine.model.packed.proof import isolate
 from engine.model.recompute import recompute_activations
+from tests.model.small import ONE_VALUE_HEAD_A_KEY, TWO_LAYERS
 
 SMALL: dict[str, Any] = {
-    "hidden_size": 32,
-    "intermediate_size": 48,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 4,
-    "num_key_value_heads": 2,
-    "head_dim": 8,
+    **TWO_LAYERS,
     "vocab_size": 97,
     "max_position_embeddings": 256,
-}
-HYBRID: dict[str, Any] = {
-    "layer_types": ["linear_attention", "full_attention"],
-    "linear_num_key_heads": 2,
-    "linear_num_value_heads": 2,
-    "linear_key_head_dim": 8,
-    "linear_value_head_dim": 8,
 }
 WINDOW = {"use_sliding_window": True, "sliding_window": 16, "layer_types": ["sliding_attention", "full_attention"]}
 FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
@@ -46,7 +35,7 @@ FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
     "mistral with a window": ("mistral", {"sliding_window": 16}),
     "qwen3": ("qwen3", {}),
     "qwen3 with a window": ("qwen3", WINDOW),
-    "qwen3_5": ("qwen3_5_text", HYBRID),
+    "qwen3_5": ("qwen3_5_text", ONE_VALUE_HEAD_A_KEY),
 }
 LENGTHS = [[67, 6, 1], [20, 12]]
 

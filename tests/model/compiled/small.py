@@ -14,15 +14,9 @@ from engine.data.feeding.batches import Packs, Slots, packs_of
 from engine.model.decoder import decoder_of
 from engine.model.delta_rule.install import use_delta_rule_operator
 from engine.model.packed.isolation import Isolation
+from tests.model.small import WIDTHS
 
-SHAPE: dict[str, Any] = {
-    "vocab_size": 128,
-    "hidden_size": 32,
-    "intermediate_size": 48,
-    "num_attention_heads": 4,
-    "num_key_value_heads": 2,
-    "head_dim": 8,
-}
+SHAPE: dict[str, Any] = {"vocab_size": 128, **WIDTHS}
 DELTA: dict[str, Any] = {
     "linear_num_key_heads": 2,
     "linear_num_value_heads": 4,

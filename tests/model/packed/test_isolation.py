@@ -15,27 +15,16 @@ from engine.data.feeding.samples import Sample, sample_of
 from engine.model.head import LossHead
 from engine.model.packed.isolation import Isolation, Way
 from engine.model.packed.proof import LEAK_LIMIT, NotIsolatedError, isolate, measure
+from tests.model.small import ONE_VALUE_HEAD_A_KEY, TWO_LAYERS
 
 QUICKSTART = Path(__file__).parents[3] / "configs" / "quickstart" / "model"
 SMALL: dict[str, Any] = {
-    "hidden_size": 32,
-    "intermediate_size": 48,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 4,
-    "num_key_value_heads": 2,
-    "head_dim": 8,
+    **TWO_LAYERS,
     "vocab_size": 97,
     "max_position_embeddings": 256,
     "pad_token_id": 0,
     "bos_token_id": 1,
     "eos_token_id": 2,
-}
-DELTA_NET: dict[str, Any] = {
-    "layer_types": ["linear_attention", "full_attention"],
-    "linear_num_key_heads": 2,
-    "linear_num_value_heads": 2,
-    "linear_key_head_dim": 8,
-    "linear_value_head_dim": 8,
 }
 EXPERTS = {"num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 16}
 FAMILIES: dict[str, dict[str, Any]] = {
@@ -44,8 +33,8 @@ FAMILIES: dict[str, dict[str, Any]] = {
     "gemma2": {"sliding_window": 16, "query_pre_attn_scalar": 8},
     "qwen3_moe": EXPERTS,
     "gpt_oss": {"num_local_experts": 4, "sliding_window": 16},
-    "qwen3_next": DELTA_NET | EXPERTS | {"shared_expert_intermediate_size": 16},
-    "olmo_hybrid": DELTA_NET,
+    "qwen3_next": ONE_VALUE_HEAD_A_KEY | EXPERTS | {"shared_expert_intermediate_size": 16},
+    "olmo_hybrid": ONE_VALUE_HEAD_A_KEY,
     "mamba2": {"num_heads": 8, "head_dim": 8, "state_size": 8, "n_groups": 1},
     "lfm2": {"layer_types": ["conv", "full_attention"]},
     "granitemoehybrid": {

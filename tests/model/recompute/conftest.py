@@ -8,26 +8,12 @@ import torch
 from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedModel
 
 from engine.model.delta_rule.install import use_delta_rule_operator
+from tests.model.small import HYBRID, TWO_LAYERS
 
-SMALL: dict[str, Any] = {
-    "hidden_size": 32,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 4,
-    "num_key_value_heads": 2,
-    "head_dim": 8,
-    "vocab_size": 64,
-    "intermediate_size": 48,
-}
-DELTA: dict[str, Any] = {
-    "layer_types": ["linear_attention", "full_attention"],
-    "linear_num_key_heads": 2,
-    "linear_num_value_heads": 4,
-    "linear_key_head_dim": 8,
-    "linear_value_head_dim": 8,
-}
+SMALL: dict[str, Any] = {**TWO_LAYERS, "vocab_size": 64}
 MODELS: dict[str, dict[str, Any]] = {
     "llama": {"model_type": "llama", **SMALL},
-    "qwen3_5": {"model_type": "qwen3_5_text", **SMALL, **DELTA},
+    "qwen3_5": {"model_type": "qwen3_5_text", **SMALL, **HYBRID},
     "moe": {
         "model_type": "qwen3_moe",
         **SMALL,
