@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -12,8 +11,9 @@ from torch._dynamo.exc import TorchDynamoException
 from torch._dynamo.utils import calculate_time_spent, counters, get_compilation_metrics
 
 from engine.errors import UserError, is_out_of_memory
+from engine.quiet import without_lines
 
-_LOGGER, _SAID = "torch._higher_order_ops.wrap", "Detected that context_fn is passed to torch.utils.checkpoint"
+_SAID = {"torch._higher_order_ops.wrap": "Detected that context_fn is passed to torch.utils.checkpoint"}
 """A line about selective recomputation within a graph, which warns of operations in place: layers have none."""
 
 
@@ -48,7 +48,7 @@ class CompilerWatch:
         """Within, the layers run for the first time. Raises UserError when they cannot be compiled."""
         before = Compiled.so_far()
         try:
-            with _without_the_warning():
+            with without_lines(_SAID):
                 yield
         except TorchDynamoException as error:
             if is_out_of_memory(error.__cause__ or error):
@@ -80,18 +80,3 @@ def last_reason() -> str:
     """Why the compiler last made another graph of code that it had compiled already, in its own words on one line."""
     reasons = [metrics.recompile_reason for metrics in get_compilation_metrics() if metrics.recompile_reason]
     return " ".join(str(reasons[-1]).split()) if reasons else "the compiler gives no reason"
-
-
-@contextmanager
-def _without_the_warning() -> Iterator[None]:
-    """Keep exactly that line from the console."""
-
-    def is_of_use(record: logging.LogRecord) -> bool:
-        return _SAID not in record.getMessage()
-
-    logger = logging.getLogger(_LOGGER)
-    logger.addFilter(is_of_use)
-    try:
-        yield
-    finally:
-        logger.removeFilter(is_of_use)
