@@ -57,7 +57,9 @@ def assert_same(optimizer: TensorOptimizer, parameter: Tensor, wanted: LionByTor
         assert same_bits(tensor, wanted.state[name]), f"{differing:.2e} of {name} differ"
 
 
-@pytest.mark.parametrize("shape", [(64, 64), (1000,), (37, 131), (1_000_003,), (768, 4099)], ids=str)
+@pytest.mark.parametrize(
+    "shape", [(64, 64), (1000,), (37, 131), (300, 100), (16, 5), (1_000_003,), (768, 4099)], ids=str
+)
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32], ids=str)
 @pytest.mark.parametrize(("decay", "at_random"), [(0.0, True), (0.1, True), (0.1, False)])
 def test_weights_and_state_are_those_of_the_torch_path(
@@ -74,7 +76,7 @@ def test_weights_and_state_are_those_of_the_torch_path(
         optimizer.begin_step(step, rate)
         optimizer.update(parameter, gradient, keep)
         wanted.update(gradient, step, rate, keep=keep is None or bool(keep))
-        assert optimizer.movement().tolist() == pytest.approx(wanted.movement, rel=1e-5, abs=1e-12)
+        assert optimizer.movement().tolist() == pytest.approx(wanted.movement, rel=1e-4, abs=1e-12)
     assert_same(optimizer, parameter, wanted)
 
 

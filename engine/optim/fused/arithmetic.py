@@ -16,7 +16,9 @@ from engine.optim.fused.codebook import RANKS, ZERO
 
 FIRST_MULTIPLIER = tl.constexpr(0x7FEB352D)
 SECOND_MULTIPLIER = tl.constexpr(0x846CA68B)
-_ZERO = tl.constexpr(ZERO)
+ZERO_BYTE = tl.constexpr(ZERO)
+"""State where a masked load has none. Bytes above 127 are no choice: Triton 3.6 fills up with 255 where it loads
+several at once, and 255 is the largest moment of all."""
 _RANKS = tl.constexpr(RANKS)
 QUARTERS = tl.constexpr(3 * 2.0**20)
 """Float32 numbers of this size are a quarter apart, so their last bits count quarters."""
@@ -139,4 +141,4 @@ def to_bytes(values, scale, borders, IN_PTX: tl.constexpr):
     sign = values.to(tl.int32, bitcast=True) >> 31  # 0, or -1 for a negative number
     border = look_up(borders, rank | (sign & _RANKS), 2 * _RANKS)
     rank = tl.where(sizes < border, rank - 1, rank)
-    return ((rank ^ sign) - sign + _ZERO).to(tl.uint8)
+    return ((rank ^ sign) - sign + ZERO_BYTE).to(tl.uint8)

@@ -12,7 +12,7 @@ import torch
 import triton
 import triton.language as tl
 
-from engine.optim.fused.arithmetic import look_up, move_8bit, move_32bit, multiply
+from engine.optim.fused.arithmetic import ZERO_BYTE, look_up, move_8bit, move_32bit, multiply
 from engine.optim.fused.launch import Launch
 from engine.optim.fused.lion_kernel import BLOCK, of_each
 
@@ -58,7 +58,7 @@ def direction_kernel(
     slope = tl.load(gradient + start + local, mask=is_mine, other=0.0).to(tl.float32)
     if IN_8BIT:
         block = tl.arange(0, TILE // BLOCK)
-        byte = tl.load(state + start + local, mask=is_mine, other=128)
+        byte = tl.load(state + start + local, mask=is_mine, other=ZERO_BYTE)
         scale = tl.load(scales + start // BLOCK + block, mask=block * BLOCK < left, other=0.0)
         moment = multiply(look_up(code, byte.to(tl.int32), 256), of_each(scale, TILE), IN_PTX)
         blend, moment = move_8bit(moment, slope, beta1, beta2, IN_PTX)

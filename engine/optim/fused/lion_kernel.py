@@ -9,6 +9,7 @@ import triton
 import triton.language as tl
 
 from engine.optim.fused.arithmetic import (
+    ZERO_BYTE,
     look_up,
     move_8bit,
     move_32bit,
@@ -114,7 +115,7 @@ def lion_kernel(
         before = tl.load(weights + element, mask=is_mine, other=0.0).to(tl.float32)
         slope = tl.load(gradient + (element - start), mask=is_mine, other=0.0).to(tl.float32)
         if IN_8BIT:
-            byte = tl.load(state + element, mask=is_mine, other=128)
+            byte = tl.load(state + element, mask=is_mine, other=ZERO_BYTE)
             scale = tl.load(scales + element // BLOCK, mask=is_mine, other=0.0)
             moment = multiply(tl.load(code + byte), scale, IN_PTX)
             blend, moment = move_8bit(moment, slope, beta1, beta2, IN_PTX)
@@ -153,7 +154,7 @@ def lion_kernel(
             byte = tl.load(state + local)
             scale = tl.load(scales + block)
         else:
-            byte = tl.load(state + local, mask=is_mine, other=128)
+            byte = tl.load(state + local, mask=is_mine, other=ZERO_BYTE)
             scale = tl.load(scales + block, mask=block * BLOCK < left, other=0.0)
         moment = multiply(look_up(code, byte.to(tl.int32), 256), of_each(scale, TILE), IN_PTX)
         blend, moment = move_8bit(moment, slope, beta1, beta2, IN_PTX)
