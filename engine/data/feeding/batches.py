@@ -58,9 +58,14 @@ class Batch:
         return replace(self, input_ids=self.input_ids.pin_memory(), labels=self.labels.pin_memory(), packs=packs)
 
 
-def collate(samples: Sequence[Sample], pad_id: int) -> Batch:
-    """One batch of `samples`, a line each, in order; `pad_id` fills the slots behind, without influence on the loss."""
-    return _collate([[sample] for sample in samples], pad_id, is_packed=False)
+def collate(samples: Sequence[Sample], pad_id: int, multiple_of: int = 1) -> Batch:
+    """One batch of `samples`, a line each, in order; `pad_id` fills the slots behind, without influence on the loss.
+
+    Every line has the slots of the longest sample, rounded up to a multiple of `multiple_of`.
+    """
+    longest = max(map(len, samples), default=0)
+    length = -(-longest // multiple_of) * multiple_of
+    return _collate([[sample] for sample in samples], pad_id, is_packed=False, length=length)
 
 
 def collate_packs(packs: Sequence[Sequence[Sample]], pad_id: int, length: int | None = None) -> Batch:
