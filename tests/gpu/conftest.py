@@ -33,9 +33,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     if report.failed and os.environ.get(FAILURES_AT_ONCE) and "PYTEST_XDIST_WORKER" not in os.environ:
-        print(
-            f"\n{report.nodeid} FAILED ({report.when})\n{report.longreprtext[-3000:]}", file=sys.__stderr__, flush=True
-        )
+        told = [report.longreprtext[-3000:], *(f"{name}\n{text[-3000:]}" for name, text in report.sections)]
+        print(f"\n{report.nodeid} FAILED ({report.when})", *told, sep="\n", file=sys.__stderr__, flush=True)
 
 
 @pytest.fixture

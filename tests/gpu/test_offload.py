@@ -8,12 +8,11 @@ from typing import Any
 
 import pytest
 
-from engine.events import Step
-from engine.units import GIB
 from tests.train.conftest import Outcome
 from tests.train.stack import RELEASE, Left, assert_same
 
 from .machine import HAS_GPU
+from .peaks import train_and_peak
 from .small import write_config
 
 pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("deterministic")]
@@ -32,16 +31,12 @@ def config_file(tmp_path: Path) -> Path:
     return write_config(tmp_path, "llama-tied", (LENGTH,), num_hidden_layers=LAYERS, max_position_embeddings=LENGTH)
 
 
-def peak(done: Outcome) -> float:
-    """The most bytes of the GPU's memory in a step after the first."""
-    return max(step.mem.peak or 0.0 for step in done.of(Step)[1:]) * GIB
-
-
 @pytest.mark.parametrize("how", ["full", "selective"])
 def test_the_run_is_the_same_and_the_inputs_are_gone_from_the_gpu(train: Callable[..., Outcome], how: str) -> None:
     settings: tuple[Any, ...] = (*SETTINGS, "--train.gradient_checkpointing", how)
-    kept, offloaded = train(*settings), train(*settings, *OFFLOAD)
+    kept, peak_of_kept = train_and_peak(train, *settings)
+    offloaded, peak_of_offloaded = train_and_peak(train, *settings, *OFFLOAD)
     assert offloaded.losses == kept.losses and len(kept.losses) == 3
     assert_same(Left.by(offloaded).weights, Left.by(kept).weights, "weights")
     if HAS_GPU:
-        assert peak(kept) - peak(offloaded) >= 0.6 * BOUNDARIES, "a few are on their way at any time"
+        assert peak_of_kept - peak_of_offloaded >= 0.6 * BOUNDARIES, "a few are on their way at any time"

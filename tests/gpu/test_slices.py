@@ -8,12 +8,11 @@ from typing import Any
 
 import pytest
 
-from engine.events import Step
-from engine.units import GIB
 from tests.train.conftest import Outcome
 from tests.train.stack import RELEASE
 
 from .machine import HAS_GPU
+from .peaks import train_and_peak
 from .small import write_config
 
 pytestmark = pytest.mark.gpu
@@ -32,16 +31,12 @@ def config_file(tmp_path: Path) -> Path:
     return write_config(tmp_path, "llama-tied", (LENGTH,), **more)
 
 
-def peak(done: Outcome) -> float:
-    """The most bytes of the GPU's memory in a step after the first."""
-    return max(step.mem.peak or 0.0 for step in done.of(Step)[1:]) * GIB
-
-
 @pytest.mark.parametrize("compiles", ["false", "true"], ids=["eager", "compiled"])
 def test_the_losses_are_the_same_and_a_layer_takes_less(train: Callable[..., Outcome], compiles: str) -> None:
     settings: tuple[Any, ...] = (*SETTINGS, "--model.compile", compiles)
-    whole, sliced = train(*settings), train(*settings, "--memory.layer_slices", SLICES)
+    whole, peak_of_whole = train_and_peak(train, *settings)
+    sliced, peak_of_sliced = train_and_peak(train, *settings, "--memory.layer_slices", SLICES)
     assert (whole.code, sliced.code) == (0, 0), sliced.end.reason
     assert sliced.losses == pytest.approx(whole.losses, rel=1e-2)
     if HAS_GPU:
-        assert peak(whole) - peak(sliced) >= 0.5 * GATE_UP_AND_PRODUCT
+        assert peak_of_whole - peak_of_sliced >= 0.5 * GATE_UP_AND_PRODUCT
