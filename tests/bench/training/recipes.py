@@ -74,10 +74,10 @@ COMMON: dict[str, object] = {
 RECIPES: tuple[Recipe, ...] = (
     Recipe(
         name="mixers_2x2048",
-        title="mixers only, 2x2048, full checkpointing",
+        title="mixers only, 2x2048, full checkpointing, offload",
         rows=2,
         length=2048,
-        keys={**MIXERS, "memory.layer_slices": 2},
+        keys={**MIXERS, "memory.offload_activations": True},
         aim=Aim(peak=10.4, reserved=11.0, tok_s=11_000),
     ),
     Recipe(
