@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from typing import Any
 
@@ -13,11 +12,6 @@ from engine.data.examine import Examined
 from engine.data.masking.reasons import Segment
 from engine.inspect.opening import Inspection
 from engine.inspect.tokens import RowTokens
-
-
-def to_line(value: Any) -> str:
-    """Strict JSON in one line, without the newline."""
-    return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
 def flags_as_json(flags: Iterable[RowFlag]) -> list[dict[str, Any]]:

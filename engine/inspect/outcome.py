@@ -11,7 +11,7 @@ from typing import Any
 
 from engine.errors import UserError
 from engine.exit_codes import DISK_FULL, FAILED, OUT_OF_MEMORY, USAGE_ERROR
-from engine.inspect.as_json import to_line
+from engine.serving.line import to_line
 
 TRACEBACK_WANTED = "PGS_TRACEBACK"
 """Environment variable: with it, an error that nobody expected comes with its traceback."""

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from engine.config import load_config
-from engine.inspect.as_json import to_line
 from engine.inspect.opening import open_inspection
 from engine.inspect.server.background import Background
 from engine.inspect.server.methods import Methods
 from engine.rundir import RunDir
+from engine.serving.line import to_line
 from tests.data.conftest import chat
 from tests.inspect.conftest import MakeConfig, Pgs
 from tests.inspect.shapes import assert_shape, shape_behind

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.inspect.server.background import Background
-from engine.inspect.server.params import Params, RequestError
+from engine.serving.params import Params, RequestError
 
 FILTER_PARAMS = ("text", "flag", "role", "flagged")
 

@@ -18,10 +18,10 @@ from engine.inspect.server.background import Background
 from engine.inspect.server.desk import Desk, OpenRow
 from engine.inspect.server.filters import FILTER_PARAMS, RowFilter, find_matches
 from engine.inspect.server.opener import opening_state
-from engine.inspect.server.params import Params, RequestError
 from engine.inspect.spikes import Spike, SpikeReader, read_spike
 from engine.inspect.validation import flags_of_set_as_json, lengths_as_json, roles_as_json
 from engine.rundir import RunDir
+from engine.serving.params import Params, RequestError
 
 PROTOCOL = 1
 _MOST_ROWS, _USUAL_ROWS = 1000, 50

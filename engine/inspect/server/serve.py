@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import gc
 import sys
-import traceback
 from collections.abc import Iterable
 from itertools import chain
 
-from engine.errors import UserError
 from engine.inspect.opening import Inspection
 from engine.inspect.server.background import Background
-from engine.inspect.server.inbox import Inbox
 from engine.inspect.server.methods import Methods
 from engine.inspect.server.opener import OpenData, Opener
-from engine.inspect.server.params import RequestError
-from engine.inspect.server.wire import Request, UnreadableRequestError, Wire, read_request
 from engine.rundir import RunDir
+from engine.serving.answering import answer
+from engine.serving.inbox import Inbox
+from engine.serving.wire import Request, UnreadableRequestError, Wire, read_request
 
 _SWITCH_SECONDS = 0.0005
 """How long the audit's thread may keep an answer waiting; Python's own 5 ms add up within one answer."""
@@ -70,23 +68,6 @@ def _serve_opened(inspection: Inspection, run: RunDir | None, lines: Iterable[by
     try:
         for line in lines:
             with background.waiting():
-                _answer(line, methods, wire)
+                answer(line, methods, wire)
     finally:
         background.stop()
-
-
-def _answer(line: bytes, methods: Methods, wire: Wire) -> None:
-    try:
-        request = read_request(line)
-    except UnreadableRequestError as error:
-        wire.reply(error.id, error={"message": str(error)})
-        return
-    try:
-        result = methods.answer(request.method, request.params)
-    except (RequestError, UserError) as error:
-        wire.reply(request.id, error={"message": str(error)})
-    except Exception as error:  # one question that cannot be answered must not end the others
-        traceback.print_exc(file=sys.stderr)
-        wire.reply(request.id, error={"message": f"{request.method} failed: {type(error).__name__}: {error}"})
-    else:
-        wire.reply(request.id, result=result)

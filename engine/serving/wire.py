@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
-from engine.inspect.as_json import to_line
-from engine.inspect.server.params import RequestError
+from engine.serving.line import to_line
+from engine.serving.params import RequestError
 
 
 @dataclass(frozen=True, slots=True)
