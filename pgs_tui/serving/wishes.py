@@ -8,7 +8,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """A method of the inspector and its params, under the name of what it is wanted for."""
+    """A method of the process and its params, under the name of what it is wanted for."""
 
     topic: str
     method: str
@@ -16,7 +16,7 @@ class Wish:
 
 
 class Wishes:
-    """Holding a key down asks for many rows a second; this keeps the inspector from answering for rows long passed."""
+    """Holding a key down asks many times a second; this keeps the process from answering what nobody wants any more."""
 
     def __init__(self) -> None:
         self._on_its_way: dict[str, Wish] = {}

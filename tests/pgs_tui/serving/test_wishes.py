@@ -1,6 +1,6 @@
 """Of several wishes for the same thing only the newest counts."""
 
-from pgs_tui.inspection.wishes import Wish, Wishes
+from pgs_tui.serving.wishes import Wish, Wishes
 
 
 def sample(row: int) -> Wish:
