@@ -142,6 +142,21 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """What the GPU's memory was expected to come to before training began, GiB.
+
+    `peak` is the most that a step of the longest batch allocates at once, `reserved` what the allocator takes for it;
+    `components` are the parts of the peak by name, and `decides` is the phase of a step in which it is reached.
+    """
+
+    kind: ClassVar[str] = "estimate"
+    peak: float
+    reserved: float
+    components: dict[str, float]
+    decides: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Eval:
     """Mean loss over the evaluation data after `step` steps; `best` says that none was lower before."""
 
@@ -260,11 +275,12 @@ class End:
     last_step: int
 
 
-Event = Start | Phase | Audit | Step | Eval | Gpu | Host | Alert | Checkpoint | Resume | Ack | End
+Event = Start | Phase | Audit | Estimate | Step | Eval | Gpu | Host | Alert | Checkpoint | Resume | Ack | End
 EVENT_TYPES: tuple[type[Event], ...] = (
     Start,
     Phase,
     Audit,
+    Estimate,
     Step,
     Eval,
     Gpu,

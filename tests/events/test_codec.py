@@ -11,6 +11,7 @@ from engine.events import (
     BadLineError,
     Checkpoint,
     End,
+    Estimate,
     Event,
     ModelInfo,
     Start,
@@ -54,6 +55,7 @@ EVENTS: list[Event] = [
         skipped=True,
     ),
     step(loss=None, grad_norm=None),
+    Estimate(peak=13.4, reserved=13.9, components={"weights": 7.8, "layer inputs": 0.6}, decides="backward"),
     Audit(
         flags=(
             AuditFlag(
