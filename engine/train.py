@@ -14,7 +14,7 @@ from torch import Tensor
 from engine.backward.clipping import clip_scale, measure_gradient_norm, scale_gradients
 from engine.backward.gate import AtGate, go_to_gate
 from engine.backward.norm import GradientNorms
-from engine.backward.rehearsal import longest_packs, rehearse
+from engine.backward.rehearsal import longest_packs, rehearse, shortest_samples
 from engine.backward.release import GradientRelease
 from engine.backward.tiled_head import TiledHead
 from engine.commands import CommandDesk
@@ -209,11 +209,15 @@ class Trainer:
         size = self.config.train.per_device_batch_size
         lines = [[self.data.train[index] for index in pack] for pack in longest_packs(self.sampler, size)]
         batch = self.batch_of(lines)
+        narrow = shortest_samples(self.sampler, size) if self.compiler is not None else []
         where = self.session.where
         where.rows, where.longest_row = batch.rows, max(sum(map(len, line)) for line in lines)
         self.optimizer.allocate_state()
         accumulates = self.config.train.gradient_accumulation_steps > 1
         with self.compiler.warming_up() if self.compiler is not None else nullcontext():
+            if narrow:
+                few = self.batch_of([[self.data.train[index] for index in sample] for sample in narrow])
+                rehearse(self.head, few, self.norms, self.release, accumulates=False, tiled_head=self.tiled_head)
             found = rehearse(
                 self.head, batch, self.norms, self.release, accumulates=accumulates, tiled_head=self.tiled_head
             )

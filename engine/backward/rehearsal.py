@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from heapq import nlargest
+from heapq import nlargest, nsmallest
 
 import torch
 from torch import Tensor
@@ -46,6 +46,16 @@ def longest_packs(sampler: EpochSampler, count: int) -> list[Pack]:
     """
     packs = sampler.order if sampler.pack_length is not None else _all_samples(sampler.shares)
     return nlargest(count, packs, key=lambda pack: sum(sampler.lengths[index] for index in pack))
+
+
+def shortest_samples(sampler: EpochSampler, count: int) -> list[Pack]:
+    """Return the `count` samples that make the narrowest batch; none where all batches have one shape.
+
+    The compiler may write another graph for narrow batches than for wide ones.
+    """
+    if sampler.pack_length is not None or len(set(sampler.lengths)) == 1:
+        return []
+    return nsmallest(count, _all_samples(sampler.shares), key=lambda sample: sampler.lengths[sample[0]])
 
 
 def _all_samples(shares: Sequence[Share]) -> Iterator[Pack]:

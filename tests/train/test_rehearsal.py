@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 import engine.train
-from engine.backward.rehearsal import Rehearsed, longest_packs, rehearse
+from engine.backward.rehearsal import Rehearsed, longest_packs, rehearse, shortest_samples
 from engine.data import EpochSampler
 from engine.data.feeding.batches import Batch
 from engine.data.feeding.shares import Share
@@ -282,6 +282,13 @@ def test_of_packs_the_fullest_are_tried() -> None:
     sampler = EpochSampler([60, 50, 40, 30, 20, 10], 1, 0, pack_length=100)
     fill = [sum(sampler.lengths[index] for index in pack) for pack in longest_packs(sampler, 2)]
     assert fill == sorted((sum(sampler.lengths[i] for i in pack) for pack in sampler.order), reverse=True)[:2]
+
+
+def test_the_narrowest_batch_is_there_only_where_batches_differ() -> None:
+    varying = EpochSampler([60, 50, 10, 30, 20], 2, 0)
+    assert shortest_samples(varying, 2) == [(2,), (4,)]
+    assert shortest_samples(EpochSampler([8, 8, 8], 2, 0), 2) == []
+    assert shortest_samples(EpochSampler([60, 50, 10], 1, 0, pack_length=100), 2) == []
 
 
 def test_with_accumulation_one_micro_batch_is_tried_not_the_whole_step(train: Train, tried: list[Batch]) -> None:
