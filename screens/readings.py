@@ -11,7 +11,7 @@ from pgs_tui.format import duration, gib, percent, plain, seconds, value, whole
 from pgs_tui.runs.follow import Life
 from pgs_tui.runs.history import History
 from pgs_tui.widgets.axes import nice_end
-from pgs_tui.widgets.bars import Part
+from pgs_tui.widgets.bars import MARK, Part
 from pgs_tui.widgets.chart import Curves, Flag
 from pgs_tui.widgets.chart_panel import ChartView
 from pgs_tui.widgets.lines import Role
@@ -297,6 +297,7 @@ def _gpu_memory(history: History, gpu: Gpu | None, step: Step | None) -> MemoryV
         parts=tuple(parts),
         used=used,
         total=gpu.total if gpu else None,
+        estimate=history.estimate.peak if history.estimate else None,
         readings=_gpu_readings(history, gpu),
         alarm=_gpu_alarm(gpu) or _alarm_elsewhere(history, gpu),
     )
@@ -304,6 +305,7 @@ def _gpu_memory(history: History, gpu: Gpu | None, step: Step | None) -> MemoryV
 
 def _gpu_readings(history: History, gpu: Gpu | None) -> tuple[tuple[str, str], ...]:
     readings = [("peak", gib(history.peak))] if history.peak is not None else []
+    readings += [(f"{MARK} est", gib(history.estimate.peak))] if history.estimate is not None else []
     if gpu is not None:
         readings += [("util", f"{gpu.utilisation:.0f} %")] if gpu.utilisation is not None else []
         readings += [("", f"{gpu.temperature:.0f} °C")] if gpu.temperature is not None else []

@@ -15,6 +15,7 @@ from engine.events import (
     Audit,
     Checkpoint,
     End,
+    Estimate,
     Eval,
     Event,
     Gpu,
@@ -69,6 +70,8 @@ class History:
         self.start: Start | None = None
         self.phase: Phase | None = None
         self.host: Host | None = None
+        self.estimate: Estimate | None = None
+        """What the GPU's memory was expected to come to; None for runs on the CPU."""
         self.checkpoint: Checkpoint | None = None
         self.end: End | None = None
         self.last_t: float | None = None
@@ -156,6 +159,8 @@ class History:
                 self.incidents.take(event)
             case Audit():
                 self.incidents.take_audit(event)
+            case Estimate():
+                self.estimate = event
             case Eval():
                 self._take_eval(event)
             case Gpu():
@@ -165,7 +170,7 @@ class History:
             case Phase():
                 self.phase = event
             case Start():
-                self.start, self.end = event, None
+                self.start, self.end, self.estimate = event, None, None
             case Checkpoint():
                 self.checkpoint = event
             case Ack():

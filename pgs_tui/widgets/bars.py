@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import isfinite
 
-from pgs_tui.widgets.lines import Line, Role, Span, line
+from pgs_tui.widgets.lines import Line, Role, Span, line, line_width
 
+MARK = "◆"
+"""Stands in a bar where something was expected to end."""
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 
 
@@ -47,3 +49,21 @@ def stacked_bar(parts: tuple[Part, ...], total: float, width: int) -> Line:
         spans.append(("█" * (cells - 1) + "▉", part.role))
         left -= cells
     return (*spans, ("░" * left, "frame")) if left > 0 else tuple(spans)
+
+
+def with_mark(bar_line: Line, share: float, role: Role = "value") -> Line:
+    """The bar with a mark in the cell in which `share` of it ends; nothing is marked by a share that is not finite."""
+    cells = line_width(bar_line)
+    if not cells or not isfinite(share) or share < 0:
+        return bar_line
+    place = min(max(round(share * cells) - 1, 0), cells - 1)
+    spans: list[Span] = []
+    begin = 0
+    for text, kind in bar_line:
+        end = begin + len(text)
+        if begin <= place < end:
+            spans += line((text[: place - begin], kind), (MARK, role), (text[place - begin + 1 :], kind))
+        else:
+            spans.append((text, kind))
+        begin = end
+    return tuple(spans)

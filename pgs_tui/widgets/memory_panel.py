@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pgs_tui.format import gib
-from pgs_tui.widgets.bars import Part, stacked_bar
+from pgs_tui.widgets.bars import Part, stacked_bar, with_mark
 from pgs_tui.widgets.lines import Line, Span, first_fitting, joined, line, line_width
 from pgs_tui.widgets.panel import Panel
 
@@ -15,19 +15,20 @@ SHORTEST_BAR = 10
 
 @dataclass(frozen=True, slots=True)
 class MemoryView:
-    """`total` and the parts in GiB; `readings` are further numbers, each with its name."""
+    """`total`, the parts and the `estimate` of their peak in GiB; `readings` are further numbers with their names."""
 
     title: str = "memory"
     device: str = ""
     parts: tuple[Part, ...] = ()
     used: float | None = None
     total: float | None = None
+    estimate: float | None = None
     readings: tuple[tuple[str, str], ...] = ()
     alarm: str = ""
 
 
 class MemoryPanel(Panel):
-    """One stacked bar, its legend and the numbers behind it."""
+    """One stacked bar, with a mark where its peak was expected to end, its legend and the numbers behind it."""
 
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id)
@@ -62,11 +63,16 @@ class MemoryPanel(Panel):
         if view.used is None:
             return [line(("no reading yet", "dim"))]
         legend = self._legend()
-        whole = view.total or sum(part.amount for part in view.parts)
         beside = width - line_width(legend) - 3
         if height >= 2 or beside < SHORTEST_BAR:
-            return [stacked_bar(view.parts, whole, width), legend]
-        return [joined([stacked_bar(view.parts, whole, beside), legend])]
+            return [self._bar(width), legend]
+        return [joined([self._bar(beside), legend])]
+
+    def _bar(self, width: int) -> Line:
+        view = self._view
+        whole = view.total or sum(part.amount for part in view.parts)
+        bar = stacked_bar(view.parts, whole, width)
+        return bar if view.estimate is None or not whole else with_mark(bar, view.estimate / whole)
 
     def _legend(self) -> Line:
         spans: list[Span] = []
