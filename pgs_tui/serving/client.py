@@ -179,4 +179,3 @@ class Server:
     def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
         assert pipe is not None
         return pipe
-
