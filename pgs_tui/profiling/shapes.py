@@ -1,9 +1,9 @@
-"""What the profiler's process answers (docs/json.md), as frozen values. Unknown fields are skipped. Memory is in GiB."""
+"""What the profiler's process answers (docs/json.md), as frozen values; memory in GiB. Unknown fields are skipped."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 Json = Mapping[str, Any]
@@ -104,11 +104,7 @@ class Work:
 
     @classmethod
     def of(cls, found: Json) -> Work:
-        numbers = {
-            name: _number(found.get(name))
-            for name in ("tokens_per_step", "flops_per_step", "steps_per_epoch", "total_steps")
-            + ("tok_s", "seconds_per_step", "seconds", "dollars")
-        }
+        numbers = {one.name: _number(found.get(one.name)) for one in fields(cls) if one.name != "assumptions"}
         return cls(**numbers, assumptions=_texts(found, "assumptions"))
 
 
