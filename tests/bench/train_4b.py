@@ -23,15 +23,16 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from engine.model.flops import Products, flops_per_token, products_of
 from tests.bench.training.competitor import TrlProcess, TrlRun, started_trl, trl_runs_named
 from tests.bench.training.figures import figures, reached
-from tests.bench.training.flops import Work, flops_per_token, utilisation, work_of
 from tests.bench.training.machine import describe_machine, measure_rates
-from tests.bench.training.recipes import RECIPES, Recipe, recipe_named
+from tests.bench.training.recipes import RECIPES, Recipe, config_of, recipe_named
 from tests.bench.training.results import load_results, put, save_results
 from tests.bench.training.runner import WARM_UP, Ran, bench_environment, run_recipe
 from tests.bench.training.table import comparison_table, recipe_table, settings_table
 from tests.bench.training.together import run_together
+from tests.bench.training.utilisation import utilisation
 from tests.bench.training.workload import PROJECT, QWEN3_5_4B, SHAPES, fitting, read_keys, shape_of
 
 
@@ -124,8 +125,8 @@ def row_of(
 
 def of_the_peak(recipe: Recipe, shape: str, tok_s: float, rates: dict[str, float | None]) -> dict[str, Any]:
     """Operations a token, and their share of the machine's rate: needed ones (MFU), and all that are done (HFU)."""
-    work = work_of_shape(shape, bool(recipe.settings.get("train.freeze_non_attention")))
-    flops = flops_per_token(work, recipe.length, recipe.settings)
+    products = products_of_shape(shape, bool(recipe.settings.get("train.freeze_non_attention")))
+    flops = flops_per_token(products, config_of(recipe.settings), recipe.length)
     datasheet, found = rates["bf16_datasheet"], rates["bf16_measured"]
     return {
         "flops_per_token": {"needed": flops.needed, "done": flops.done},
@@ -139,7 +140,7 @@ def peaks(datasheet: float | None, found: float | None) -> tuple[tuple[str, floa
 
 
 @cache
-def work_of_shape(shape: str, frozen: bool) -> Work:
+def products_of_shape(shape: str, frozen: bool) -> Products:
     """Counted on a model without storage."""
     import torch
     from transformers import AutoConfig, AutoModelForCausalLM
@@ -150,7 +151,7 @@ def work_of_shape(shape: str, frozen: bool) -> Work:
         model = AutoModelForCausalLM.from_config(AutoConfig.for_model(**shape_of(shape)))
     if frozen:
         freeze_non_attention(model)
-    return work_of(model)
+    return products_of(model)
 
 
 def profile(recipe: Recipe, options: argparse.Namespace) -> dict[str, Any] | None:

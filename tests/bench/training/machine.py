@@ -17,7 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tests.bench.training.flops import BF16_DATASHEET
+from tests.bench.training.utilisation import BF16_DATASHEET
 from tests.bench.training.workload import PROJECT
 
 PACKAGES = (

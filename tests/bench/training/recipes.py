@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from engine.config import Config
+
 MIXERS: dict[str, object] = {"train.freeze_non_attention": True}
 EXPANDABLE = {"PYTORCH_CUDA_ALLOC_CONF": "expandable_segments:True"}
 """The allocator grows its segments in place of leaving holes between them."""
@@ -148,3 +150,12 @@ def recipe_named(name: str) -> Recipe:
         if recipe.name == name:
             return recipe
     raise SystemExit(f"no recipe {name}; there are {', '.join(recipe.name for recipe in RECIPES)}")
+
+
+def config_of(settings: Mapping[str, object], model: str = "model") -> Config:
+    """The engine's config with these keys, by `section.key`."""
+    sections: dict[str, dict[str, object]] = {"model": {"name_or_path": model}}
+    for key, value in settings.items():
+        section, _, name = key.partition(".")
+        sections.setdefault(section, {})[name] = value
+    return Config.model_validate(sections)
