@@ -16,6 +16,7 @@ FILES = ("*.json", "*.safetensors", "*.jinja", "*.txt", "*.model")
 OLD_WEIGHTS = ("*.bin",)
 """Fetched only where a model has no safetensors; most have both, which would double the download."""
 WEIGHTS = ("*.safetensors",)
+SHAPE_FILE = "config.json"
 _KEY = "model.name_or_path"
 
 
@@ -44,6 +45,21 @@ def tokenizer_folder(
     return _download(name_or_path, patterns, progress)
 
 
+def shape_folder(name_or_path: str, trust_remote_code: bool) -> Path:
+    """A folder with the model's config.json: the path itself, a shape that comes with the program, the one in the local
+    cache, or else the hub's.
+
+    Nothing else is fetched, but code that `trust_remote_code` lets run. Raises UserError as above.
+    """
+    folder = _existing_folder(name_or_path) or shipped_folder(name_or_path)
+    if folder is None and not trust_remote_code:
+        folder = _cached_folder(name_or_path)
+    if folder is not None:
+        return folder
+    patterns = [SHAPE_FILE, "*.py"] if trust_remote_code else [SHAPE_FILE]
+    return _download(name_or_path, patterns, lambda done, total: None)
+
+
 def _existing_folder(name_or_path: str) -> Path | None:
     """The local folder of that name; None for a name on the hub."""
     path = Path(name_or_path).expanduser()
@@ -54,6 +70,17 @@ def _existing_folder(name_or_path: str) -> Path | None:
     if path.exists() or name_or_path.startswith((".", "/", "~")) or name_or_path.count("/") > 1:
         raise UserError(f"{_KEY}: there is no folder {path}; give a local model folder or a hub name (owner/model).")
     return None
+
+
+def _cached_folder(name: str) -> Path | None:
+    """The folder of the local cache that has the config.json of a name on the hub. Asks nobody."""
+    import huggingface_hub
+
+    try:
+        found = huggingface_hub.try_to_load_from_cache(name, SHAPE_FILE)
+    except huggingface_hub.errors.HFValidationError as error:
+        raise UserError(_reason(name, error)) from error
+    return Path(found).parent if isinstance(found, str) else None
 
 
 def is_local(name_or_path: str) -> bool:

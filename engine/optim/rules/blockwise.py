@@ -35,15 +35,8 @@ class Blockwise(Rule):
         self._maps: dict[torch.device, tuple[Tensor, Tensor]] = {}
 
     def new_state(self, parameter: Tensor) -> dict[str, Tensor]:
-        is_8bit = self.in_8bit and parameter.numel() >= SMALLEST_IN_8BIT
-        state: dict[str, Tensor] = {}
-        for number in ("1", "2") if self.kind == "adam" else ("1",):
-            dtype = torch.uint8 if is_8bit else torch.float32
-            state[f"state{number}"] = torch.zeros_like(parameter, dtype=dtype)
-            if is_8bit:
-                blocks = -(-parameter.numel() // BLOCK)
-                state[f"absmax{number}"] = torch.zeros(blocks, dtype=torch.float32, device=parameter.device)
-        if is_8bit:
+        state = empty_state(parameter, moments=2 if self.kind == "adam" else 1, in_8bit=self.in_8bit)
+        if "absmax1" in state:
             self._maps_on(parameter.device)
         return state
 
@@ -99,6 +92,18 @@ class Blockwise(Rule):
             signed, unsigned = (self._functional.create_dynamic_map(signed=signed) for signed in (True, False))
             self._maps[device] = (signed.to(device), unsigned.to(device))
         return self._maps[device]
+
+
+def empty_state(parameter: Tensor, *, moments: int, in_8bit: bool) -> dict[str, Tensor]:
+    """The state of a parameter that was never updated, on its device: one or two moments, with scales if in 8 bits."""
+    is_8bit = in_8bit and parameter.numel() >= SMALLEST_IN_8BIT
+    state: dict[str, Tensor] = {}
+    for number in range(1, moments + 1):
+        state[f"state{number}"] = torch.zeros_like(parameter, dtype=torch.uint8 if is_8bit else torch.float32)
+        if is_8bit:
+            blocks = -(-parameter.numel() // BLOCK)
+            state[f"absmax{number}"] = torch.zeros(blocks, dtype=torch.float32, device=parameter.device)
+    return state
 
 
 def bitsandbytes_rule(optimizer: str) -> Blockwise:
