@@ -11,8 +11,8 @@ from engine.data.examine import Examined
 from engine.inspect.as_json import all_flags
 from engine.inspect.blocks import Block, Piece, blocks_of
 from engine.inspect.opening import Inspection
-from engine.inspect.paper import Ink, Paper
 from engine.inspect.tokens import RowTokens
+from engine.printing.paper import Ink, Paper
 
 _LONGEST_BLOCK, _HEAD, _TAIL = 4000, 2400, 1200
 """Characters of a turn that are shown whole, and how many of a longer one at either end."""

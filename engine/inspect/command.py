@@ -13,14 +13,14 @@ from engine.exit_codes import FAILED, USAGE_ERROR
 from engine.inspect.as_json import row_as_json
 from engine.inspect.as_text import RowPrinter
 from engine.inspect.opening import Inspection, open_inspection
-from engine.inspect.outcome import print_json, told
-from engine.inspect.paper import paper_for
 from engine.inspect.progress import reading_shown, rows_shown
 from engine.inspect.report_text import print_report
 from engine.inspect.server.serve import serve
 from engine.inspect.spike_text import SpikePrinter
 from engine.inspect.spikes import Spike, SpikeReader, read_spike
 from engine.inspect.validation import audit, is_ok, report_as_json
+from engine.printing.outcome import print_json, told
+from engine.printing.paper import paper_for
 from engine.rundir import resolve_run
 
 _USUAL_SAMPLES = 3

@@ -9,8 +9,8 @@ from engine.data.audit.flags import Severity
 from engine.data.audit.report import Report
 from engine.data.counted import counted
 from engine.inspect.fill import Json
-from engine.inspect.paper import Ink, Paper
 from engine.inspect.validation import is_ok
+from engine.printing.paper import Ink, Paper
 
 _BAR = 24
 _BAD_ROWS_SHOWN = 10

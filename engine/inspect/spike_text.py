@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from engine.inspect.paper import Ink, Paper
 from engine.inspect.spikes import Spike, SpikeReader, SpikeRow
 from engine.inspect.tokens import RowTokens
+from engine.printing.paper import Ink, Paper
 
 _LEVELS = (1.0, 2.5, 5.0, 8.0)
 """Where each level of heat ends, in nats; a guess among 3,000 tokens costs 8."""

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.inspect.paper import Ink, paper_for
-from engine.inspect.visible import Signs, width_of
+from engine.printing.paper import Ink, paper_for
+from engine.printing.visible import Signs, width_of
 
 HIDDEN = {"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"}
 

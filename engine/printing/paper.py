@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple, TextIO
 
-from engine.inspect.visible import Signs, width_of
+from engine.printing.visible import Signs, width_of
 
 _STYLES = {
     "trained": "1;32",

@@ -44,7 +44,7 @@ def _explained(error: Exception) -> tuple[str, int]:
     if isinstance(error, UserError):
         return str(error), FAILED
     if isinstance(error, MemoryError):
-        return "Out of memory; look at fewer rows at once, or at shorter ones.", OUT_OF_MEMORY
+        return "Out of memory: main memory is used up; look at less at once.", OUT_OF_MEMORY
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
         return "The disk is full; what was to be printed is not all there.", DISK_FULL
     if isinstance(error, OSError):
