@@ -82,6 +82,17 @@ def prepare(
     return _prepared(config, tokenized, train_rows, eval_rows)
 
 
+def prepared_before(config: DataConfig, tokenizer: Any, train_rows: Corpus, eval_rows: Corpus) -> PreparedData | None:
+    """The samples that `prepare` would make of these rows, where the cache has them; else None. Nothing is tokenized.
+
+    Raises:
+        DataError: as `prepare`, of what is in the cache.
+    """
+    cache = DataCache.of_this_user()
+    tokenized = cache.load(cache_key(config, tokenizer, (train_rows, eval_rows))) if cache else None
+    return _prepared(config, tokenized, train_rows, eval_rows) if tokenized is not None else None
+
+
 def _prepared(config: DataConfig, tokenized: Tokenized, train_rows: Corpus, eval_rows: Corpus) -> PreparedData:
     """Which samples train and which evaluate; refuses a set that cannot be trained on."""
     samples, report = tokenized.samples, tokenized.report
