@@ -14,6 +14,7 @@ from pgs_tui.look import GlyphName, Look
 from pgs_tui.runs.follow import Update
 from pgs_tui.runs.history import History
 from pgs_tui.widgets.bars import MARK
+from pgs_tui.widgets.memory_panel import MemoryView
 from screens import readings
 from tests.pgs_tui.making import stamped, step
 from tests.screens.hosting import hosted, screen_text
@@ -55,7 +56,7 @@ async def test_no_number_breaks_the_bar(tmp_path: Path, peak: float, place: int 
         assert place is None or inside[place] == MARK
 
 
-def memory_after(*events: Event) -> readings.MemoryView:
+def memory_after(*events: Event) -> MemoryView:
     history = History()
     history.fold(stamped(*events))
     return readings.memory(history)
