@@ -23,7 +23,8 @@ _ASCII = str.maketrans(
         **dict.fromkeys("│┃▉", "|"),
         **dict.fromkeys("●◆◉", "*"),
         **dict.fromkeys("█▊▋▌▐▓", "#"),
-        **dict.fromkeys("▍▎▏░▒·", "."),
+        **dict.fromkeys("▍▎▏░·", "."),
+        "▒": ":",
         **dict.fromkeys("▲△", "^"),
         **dict.fromkeys("▼▽", "v"),
         **dict.fromkeys("✖×", "x"),
@@ -36,7 +37,7 @@ _ASCII = str.maketrans(
         "✔": "+",
         "≈": "~",
         "±": "~",
-        **dict.fromkeys("≤‹", "<"),
+        **dict.fromkeys("≤‹◂", "<"),
         "←": "<",
         "→": ">",
         "↑": "^",
@@ -135,6 +136,16 @@ def wrapped(text: str, cells: int, role: Role = "text") -> list[Line]:
         else:
             lines.append(word)
     return [fit(((text_line, role),), cells) for text_line in lines] if cells > 0 else []
+
+
+def wrapped_into(text: str, cells: int, rows: int, role: Role = "text") -> list[Line]:
+    """The same in at most `rows` lines, at least one; the last one ends with `…` where something is missing."""
+    lines = wrapped(text, cells, role)
+    if len(lines) <= rows:
+        return lines
+    kept = lines[: max(rows, 1) - 1]
+    rest = " ".join(text_of(one).strip() for one in lines[len(kept) :])
+    return [*kept, fit(((rest, role),), cells)]
 
 
 def merged(cells: Sequence[Span]) -> Line:

@@ -1,0 +1,208 @@
+"""What the profile screen shows and asks for, between its widgets and the profiler's process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from pgs_tui.profiling.settings import Opened, values_given
+from pgs_tui.profiling.shapes import Change, GpuChoice, Measured, Measuring, Profile
+from pgs_tui.profiling.what_if import Target, Wanted, WhatIf
+from pgs_tui.serving.client import Answer, Ended, Server
+
+OpenServer = Callable[[], Server]
+
+
+class Profiling:
+    """Takes in answers with `take`; the attributes are what is to be shown.
+
+    One estimate is on its way at a time, and its answer is shown even when something else is asked about by then: the
+    bars follow while a key is held down.
+    """
+
+    def __init__(self, config: Path, overrides: tuple[str, ...] = (), target: Target | None = None) -> None:
+        self.config = config
+        self.overrides = overrides
+        self.what_if: WhatIf | None = None
+        self.profile: Profile | None = None
+        """The newest estimate; it stays while the next one is on its way, or cannot be made."""
+        self.gpus: tuple[GpuChoice, ...] = ()
+        self.measuring: Measuring | None = None
+        self.ended: Ended | None = None
+        self.problem = ""
+        """Why there is no estimate for what is asked about now."""
+        self.said = ""
+        """Something to tell the person, once."""
+        self._target = target or Target()
+        self._server: Server | None = None
+        self._asked: dict[str, Any] | None = None
+        """The question that is on its way."""
+        self._shown: dict[str, Any] | None = None
+        """The question that `profile` answers."""
+        self._advised: dict[str, Any] | None = None
+        """The question that the changes of `profile` answer, as far as they were asked for."""
+        self._measured: tuple[Mapping[str, object], Measured] | None = None
+        self._measured_for: Wanted | None = None
+
+    def start(self, open_server: OpenServer) -> None:
+        """Start the process. Raises OSError when it cannot be started."""
+        self._server = open_server()
+        self.ended = self._asked = self._shown = self._advised = self.measuring = None
+        self._want("gpus", "gpus")
+        self.ask()
+
+    def begin(self, opened: Opened) -> None:
+        """The config was read: ask about it as it is."""
+        self.what_if = WhatIf(opened, self._target)
+        self.ask()
+
+    def close(self) -> None:
+        """End the process."""
+        if self._server is not None:
+            self._server.close()
+
+    @property
+    def pid(self) -> int | None:
+        """The process id of the profiler, once it was started."""
+        return self._server.pid if self._server else None
+
+    @property
+    def is_behind(self) -> bool:
+        """What is shown is not yet what is asked about."""
+        return self._shown != self._question
+
+    @property
+    def lacks_advice(self) -> bool:
+        """The estimate stands, and which changes would help was not asked yet."""
+        return self._shown is not None and not self.is_behind and self._advised != self._shown
+
+    @property
+    def is_measuring(self) -> bool:
+        """A measurement goes on."""
+        return self.measuring is not None and self.measuring.state == "running"
+
+    @property
+    def measured(self) -> Measured | None:
+        """What was measured for the config as it is asked about now."""
+        if self._measured is None or self.what_if is None or self._measured[0] != self.what_if.changes:
+            return self.profile.measured if self.profile and not self.is_behind else None
+        return self._measured[1]
+
+    @property
+    def advice(self) -> tuple[Change, ...]:
+        """The changes that would help."""
+        return self.profile.changes if self.profile else ()
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """What is asked about now, as overrides for a command line."""
+        changed = self.what_if.changes if self.what_if else {}
+        return (*self.overrides, *(part for key, value in changed.items() for part in (f"--{key}", _as_flag(value))))
+
+    def ask(self) -> None:
+        """Ask for the estimate of what is wanted now, unless one is on its way: its answer asks again."""
+        question = self._question
+        if question == self._shown:
+            self.problem = ""
+        if question is None or self._asked is not None or question == self._shown:
+            return
+        self._asked = question
+        self._forget("changes")
+        self._want("estimate", "estimate", **question, changes=False)
+
+    def ask_for_advice(self) -> None:
+        """Ask which changes would help; this may take longer than an estimate."""
+        if self.lacks_advice and self._shown is not None:
+            self._advised = self._shown
+            self._want("changes", "estimate", **self._shown, changes=True)
+
+    def measure(self) -> None:
+        """Have two real steps measured."""
+        if self._question is not None and self.what_if is not None:
+            self.measuring, self._measured_for = Measuring("running", "starting"), self.what_if.wanted
+            question = self._question
+            self._want("measuring", "measure", config=question["config"], overrides=question["overrides"])
+
+    def look_at_measurement(self) -> None:
+        """Ask how far the measurement is."""
+        self._want("measuring", "measuring")
+
+    def stop_measuring(self) -> None:
+        """End the measurement."""
+        self._want("stop", "stop_measuring")
+        self._want("measuring", "measuring")
+
+    def take(self, news: Answer | Ended) -> None:
+        """Take in what the process said."""
+        if isinstance(news, Ended):
+            self.ended, self.measuring = news, None
+        elif news.wish.topic == "estimate":
+            self._take_estimate(news)
+        elif news.wish.topic == "changes":
+            self._take_advice(news)
+        elif news.wish.topic == "gpus":
+            self.gpus = news.result or ()
+        elif news.wish.topic == "measuring":
+            self._take_measuring(news)
+
+    def _take_estimate(self, answer: Answer) -> None:
+        asked, self._asked = self._asked, None
+        if not answer.error:
+            advice = self.advice
+            self.profile, self._shown, self.problem = answer.result, asked, ""
+            self.profile = replace(answer.result, changes=advice)
+        elif asked == self._question:
+            self.problem = answer.error
+            return
+        if asked != self._question:
+            self.ask()
+
+    def _take_advice(self, answer: Answer) -> None:
+        if self.profile is not None and not answer.error and self._advised == self._shown:
+            self.profile = replace(self.profile, changes=answer.result.changes)
+
+    def _take_measuring(self, answer: Answer) -> None:
+        if answer.error:
+            self.measuring, self.said = None, answer.error
+            return
+        measuring: Measuring = answer.result
+        if not self.is_measuring:
+            return
+        self.measuring = measuring
+        if measuring.state == "failed":
+            self.said = measuring.error or "the measurement failed"
+        elif measuring.state == "idle":
+            self.said = "the measurement was stopped"
+        elif measuring.state == "done":
+            self._take_measured(measuring.result)
+
+    def _take_measured(self, result: Profile | Measured | None) -> None:
+        measured = result.measured if isinstance(result, Profile) else result
+        if measured is None or self._measured_for is None:
+            return
+        self._measured = (self._measured_for.changes, measured)
+        self._shown = None  # what was measured corrects the estimates of this machine
+        self.ask()
+
+    @property
+    def _question(self) -> dict[str, Any] | None:
+        if self.what_if is None:
+            return None
+        overrides = {**values_given(self.overrides), **self.what_if.changes}
+        return {"config": str(self.config), "overrides": overrides, **self.what_if.wanted.target.params}
+
+    def _want(self, topic: str, method: str, **params: Any) -> None:
+        if self._server is not None and self.ended is None:
+            self._server.want(topic, method, **params)
+
+    def _forget(self, topic: str) -> None:
+        if self._server is not None:
+            self._server.forget(topic)
+
+
+def _as_flag(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "null" if value is None else str(value)

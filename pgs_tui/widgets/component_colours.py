@@ -1,0 +1,26 @@
+"""One ink for each part of a run's memory, the same in every bar."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pgs_tui.widgets.bars import Part
+from pgs_tui.widgets.lines import Role
+
+INKS: dict[str, Role] = {
+    "weights": "accent",
+    "optimizer state": "good",
+    "gradients": "key",
+    "layer inputs": "raw",
+    "kept activations": "title",
+    "layer at work": "warn",
+    "loss and logits": "value",
+    "buffers": "dim",
+}
+"""In the order of the bars. A part of another name gets the ink of plain text, and comes last."""
+
+
+def parts_of(amounts: Mapping[str, float]) -> tuple[Part, ...]:
+    """The amounts in GiB as parts of a bar, in the fixed order."""
+    names = [*INKS, *(name for name in amounts if name not in INKS)]
+    return tuple(Part(name, amounts[name], INKS.get(name, "text")) for name in names if name in amounts)
