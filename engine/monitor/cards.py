@@ -51,14 +51,14 @@ def card_memory(
     own = [held.pop(pid) for pid in own_pids if pid in held]
     if own and None not in own:
         ours: int | None = sum(size for size in own if size is not None)
-    elif own_bytes is None and not own and (_pids_are_the_hosts() if host_pids is None else host_pids):
+    elif own_bytes is None and not own and (pids_are_the_hosts() if host_pids is None else host_pids):
         ours = 0
     else:
         ours = own_bytes
     return CardMemory(total=total, used=used, ours=ours, foreign=held)
 
 
-def _pids_are_the_hosts() -> bool:
+def pids_are_the_hosts() -> bool:
     """True in the machine's first pid namespace, whose number is fixed in the Linux kernel (PROC_PID_INIT_INO)."""
     try:
         return str(Path("/proc/self/ns/pid").readlink()) == f"pid:[{0xEFFFFFFC}]"

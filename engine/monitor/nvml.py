@@ -38,7 +38,7 @@ class Card(Protocol):
         """(GPU instance, compute instance) of a MIG slice; None for a whole GPU."""
 
     def memory(self) -> tuple[int, int]:
-        """Bytes in use (the driver's own reserve left out where it is known) and bytes in total."""
+        """Bytes in use and bytes in total, both without the driver's own reserve where it is known."""
 
     def processes(self) -> dict[int, int | None]:
         """Bytes held by each process id; None where NVML names the process but not its share."""
@@ -160,7 +160,8 @@ class _Card:
             if fault.kind == "lost":
                 raise
             answer = _ask(library, library.nvmlDeviceGetMemoryInfo, self.handle)
-        return int(answer.used), int(answer.total)
+            return int(answer.used), int(answer.total)
+        return int(answer.used), int(answer.total) - int(answer.reserved)
 
     def processes(self) -> dict[int, int | None]:
         held: dict[int, int | None] = {}
