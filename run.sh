@@ -38,6 +38,7 @@ case ${1:-} in
 esac
 ensure_environment runtime
 case ${1:-} in
+    "") set -- quickstart && choose_gpu && say "$GPU_LINE" ;;
     attach | --version | --reset-terminal) ;;
     *) choose_gpu && say "$GPU_LINE" ;;
 esac

@@ -10,37 +10,42 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pgs_tui.goals import AttachTo, Goal, InspectData, StartConfig
+from pgs_tui.goals import AttachTo, Goal, InspectData, PickConfig, StartConfig
 from pgs_tui.look import THEME_NAMES, Look, ThemeName, look_of
 
 if TYPE_CHECKING:
     from pgs_tui.app import Starter
-    from pgs_tui.themed_app import ThemedApp
+    from pgs_tui.themed_app import Goodbye, ThemedApp
 
 SWITCH_SECONDS = 0.001
 """How long the thread that reads a run's log may keep the screen's thread waiting; Python's own 5 ms would be felt."""
 
 HELP = """\
-usage: pgs-tui [CONFIG] [--section.field VALUE ...]
+usage: pgs-tui
+       pgs-tui CONFIG [--section.field VALUE ...]
        pgs-tui attach [RUN]
        pgs-tui inspect [CONFIG | RUN] [--row N] [--section.field VALUE ...]
 
-Trains CONFIG (a YAML file, or a name such as quickstart, which is also the default) in a process of its own and
-shows it live. The run goes on when this window closes; attach opens it again. RUN is a path, a run id, the
-beginning of one, or latest; without it, the newest run that is going. inspect shows the data of a config or a run as
-training sees it: every token, which of them are trained, and what is odd.
+Without a CONFIG it lists those below this folder: what each trains, its memory, whether it fits this GPU, how its
+last run went. With one (a YAML file, or a name such as quickstart) it trains it in a process of its own and shows it
+live. The run goes on when this window closes; attach opens it again. RUN is a path, a run id, the beginning of one,
+or latest; without it, the newest run that is going. inspect shows the data of a config or a run as training sees it:
+every token, which of them are trained, and what is odd.
 
   --section.field VALUE   override a value of the config, for example --train.learning_rate 1e-5
   --theme NAME            dark, light, or terminal (its own 16 colours); --light is short for the second
   --mouse                 let the mouse set the focus (off: the terminal's own text selection works)
   --row N                 with inspect: the row to begin with; rows count from 0
-  --plain                 no screen: train in the foreground and print the step lines; with inspect print rows
+  --plain                 no screen: train in the foreground and print the step lines; with inspect print rows,
+                          without a CONFIG the list
   --reset-terminal        put a terminal in order that a killed program left in disorder
   --version, --help
 
 Without a terminal (a pipe, cron, nohup) --plain is taken. Environment: PGS_TUI_THEME, PGS_TUI_GLYPHS (braille,
 blocks, ascii), NO_COLOR. Keys: press ? on the screen.
 """
+
+ROW_IS_FOR_INSPECT = "--row belongs to inspect: pgs-tui inspect CONFIG --row 12"
 
 
 class UsageError(ValueError):
@@ -72,6 +77,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             return _attach(arguments)
         if arguments.words[:1] == ["inspect"]:
             return _inspect(arguments)
+        if not arguments.words and not arguments.overrides:
+            return _pick(arguments)
         return _train(arguments)
     except ValueError as error:
         print(f"pgs-tui: {error}", file=sys.stderr)
@@ -154,7 +161,7 @@ def _train(arguments: Arguments) -> int:
     from pgs_tui.configs import find_config, short_name
 
     if arguments.row is not None:
-        raise UsageError("--row belongs to inspect: pgs-tui inspect CONFIG --row 12")
+        raise UsageError(ROW_IS_FOR_INSPECT)
     if len(arguments.words) > 1:
         raise UsageError(f"one config at a time: found {' and '.join(arguments.words)}")
     config = find_config(arguments.words[0] if arguments.words else None)
@@ -164,6 +171,22 @@ def _train(arguments: Arguments) -> int:
 
         train(config, overrides)
     return show(StartConfig(config, overrides, short_name(config)), _look(arguments))
+
+
+def _pick(arguments: Arguments) -> int:
+    from pathlib import Path
+
+    if arguments.row is not None:
+        raise UsageError(ROW_IS_FOR_INSPECT)
+    here = Path.cwd()
+    if arguments.plain or not _has_screen():
+        from pgs_tui.configs import configs_folder
+        from pgs_tui.picking.as_text import print_configs
+
+        return print_configs(here, configs_folder(), sys.stdout)
+    from pgs_tui.picking.folders import folder_name
+
+    return show(PickConfig(here, folder_name(here)), _look(arguments))
 
 
 def _attach(arguments: Arguments) -> int:
@@ -232,7 +255,22 @@ def _look(arguments: Arguments) -> Look:
 
 
 def show(goal: Goal, look: Look, start: Starter | None = None) -> int:
-    """Open it on the terminal and return the exit code once the person has left. `start` as for PgsApp."""
+    """Open it on the terminal, then what is chosen there, and return the exit code once the person has left.
+
+    `start` as for PgsApp.
+    """
+    goodbye, exit_code = _shown(goal, look, start)
+    while goodbye and goodbye.next:
+        goodbye, exit_code = _shown(goodbye.next, look, start)
+    if goodbye and goodbye.refused:
+        print(goodbye.refused, file=sys.stderr)
+    if goodbye and goodbye.farewell:
+        print(goodbye.farewell)
+    return exit_code
+
+
+def _shown(goal: Goal, look: Look, start: Starter | None) -> tuple[Goodbye | None, int]:
+    """Open one application, and return how it ended."""
     from pgs_tui.splash import splash
     from pgs_tui.terminal import TerminalGuard
 
@@ -244,12 +282,7 @@ def show(goal: Goal, look: Look, start: Starter | None = None) -> int:
         terminal.write(splash(columns, rows, goal.name, goal.first_words, look, true_colour, goal.screen))
         app = _app(goal, look, start)
         goodbye = app.run(mouse=look.mouse)
-    exit_code = goodbye.exit_code if goodbye else app.return_code or 0
-    if goodbye and goodbye.refused:
-        print(goodbye.refused, file=sys.stderr)
-    if goodbye and goodbye.farewell:
-        print(goodbye.farewell)
-    return exit_code
+    return goodbye, goodbye.exit_code if goodbye else app.return_code or 0
 
 
 def _app(goal: Goal, look: Look, start: Starter | None) -> ThemedApp:
@@ -257,6 +290,10 @@ def _app(goal: Goal, look: Look, start: Starter | None) -> ThemedApp:
         from pgs_tui.inspect_app import InspectApp
 
         return InspectApp(goal, look)
+    if isinstance(goal, PickConfig):
+        from pgs_tui.picker_app import PickerApp
+
+        return PickerApp(goal, look)
     from pgs_tui.app import PgsApp
 
     return PgsApp(goal, look, start)

@@ -68,4 +68,22 @@ class InspectData:
         return "starting the inspector"
 
 
-Goal = StartConfig | AttachTo | InspectData
+@dataclass(frozen=True, slots=True)
+class PickConfig:
+    """To see what there is to train in the folder."""
+
+    here: Path
+    name: str
+
+    @property
+    def screen(self) -> ScreenName:
+        """The screen that it opens."""
+        return "picker"
+
+    @property
+    def first_words(self) -> str:
+        """What goes on at first."""
+        return "looking for configs"
+
+
+Goal = StartConfig | AttachTo | InspectData | PickConfig

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-ScreenName = Literal["everywhere", "dashboard", "inspect"]
+ScreenName = Literal["everywhere", "dashboard", "inspect", "picker"]
 
 RESERVED: dict[str, str] = {
     "q": "leave",
@@ -90,6 +90,13 @@ KEYS: tuple[Key, ...] = (
     ),
     Key("inspect", ("left_square_bracket",), "", "previous_row", "", ""),
     Key("inspect", ("s",), "s", "start_again", "", "start the inspector again, after it has ended"),
+    Key("picker", ("enter",), "Enter", "enter", "start", "train the config; of an invalid one, show what is wrong"),
+    Key("picker", ("p",), "p", "profile", "profile", "its memory in detail, and what other values would do"),
+    Key("picker", ("i",), "i", "inspect", "inspect", "its data: which tokens are trained, and what is odd"),
+    Key("picker", ("e",), "e", "edit", "edit", "open it in $VISUAL or $EDITOR, and check it again afterwards"),
+    Key("picker", ("m",), "m", "mark", "compare", "mark it; on another one: which keys differ, and what that does"),
+    Key("picker", ("slash",), "/", "filter", "filter", "only configs with these words: name, model, data, invalid"),
+    Key("picker", ("r",), "r", "rescan", "look again", "look for configs again, and read them anew"),
     Key("everywhere", ("g",), "g", "glyphs", "glyphs", "draw with braille, blocks or ASCII"),
     Key(
         "everywhere", ("c",), "c", "copy", "copy", "copy the pane in focus, or the whole screen, to clipboard and file"
@@ -100,16 +107,21 @@ KEYS: tuple[Key, ...] = (
     Key("dashboard", ("up", "k"), "↑ ↓ k j", "up", "", "scroll in the pane in focus, else in the log"),
     Key("inspect", ("up", "k"), "↑ ↓ k j", "up", "", "the row above or below; in the sample, the line"),
     Key("everywhere", ("down", "j"), "", "down", "", ""),
+    Key("picker", ("up", "k"), "↑ ↓ k j", "up", "", "the config above or below; in the details, the line"),
     Key("inspect", ("right", "l"), "← → h l", "right", "", "in the sample: from token to token"),
     Key("inspect", ("left", "h"), "", "left", "", ""),
     Key("inspect", ("pagedown",), "PgUp PgDn", "page_down", "", "a screen up or down; K and J: half of one"),
     Key("inspect", ("pageup",), "", "page_up", "", ""),
     Key("inspect", ("J", "shift+j"), "", "half_down", "", ""),
     Key("inspect", ("K", "shift+k"), "", "half_up", "", ""),
+    Key("picker", ("pagedown",), "PgUp PgDn", "page_down", "", "a screen up or down"),
+    Key("picker", ("pageup",), "", "page_up", "", ""),
     Key("dashboard", ("home",), "Home End", "first", "", "to the oldest, to the newest line"),
     Key("inspect", ("home",), "Home End", "first", "", "to the first, to the last one"),
+    Key("picker", ("home",), "Home End", "first", "", "to the first, to the last config"),
     Key("everywhere", ("end",), "", "last", "", ""),
     Key("dashboard", ("escape",), "Esc", "out", "", "one layer out: close a window or an alert, let go of a pane"),
+    Key("picker", ("escape",), "Esc", "out", "", "one layer out: from the details, the mark, the filter"),
     Key("everywhere", ("ctrl+c",), "Ctrl-C", "ask_leave", "", "ask whether to leave, to stop the run, or to stay"),
     Key("everywhere", ("question_mark",), "?", "help", "help", "this page"),
 )

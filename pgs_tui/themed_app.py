@@ -10,6 +10,7 @@ from textual.app import App
 from textual.binding import BindingType
 
 from pgs_tui.driver import SturdyDriver
+from pgs_tui.goals import Goal
 from pgs_tui.look import Look
 from pgs_tui.themes import THEMES
 
@@ -18,11 +19,12 @@ THEME_SHEET = Path(__file__).with_name("theme.tcss")
 
 @dataclass(frozen=True, slots=True)
 class Goodbye:
-    """What the restored terminal says, and the exit code. `refused` goes to stderr."""
+    """What the restored terminal says, and the exit code. `refused` goes to stderr, `next` is opened then."""
 
     exit_code: int = 0
     farewell: str = ""
     refused: str = ""
+    next: Goal | None = None
 
 
 class ThemedApp(App[Goodbye], inherit_bindings=False):

@@ -33,6 +33,13 @@ SIGNS: dict[ScreenName, tuple[tuple[str, str], ...]] = {
         ("<F0>", "a token that is one byte of a character"),
         ("▲ ✖", "a warning, an error"),
     ),
+    "picker": (
+        ("✔ ▲ ✖", "fits the GPU, is tight, does not fit; before a run: how it ended"),
+        ("✖ …", "cannot be used, and the first reason why"),
+        ("● ○ ■", "a run that is going, is starting, was stopped"),
+        ("◆", "marked to be compared with another one"),
+        ("2·4 × 2 048", "batch · passes whose gradients are added up × tokens of the longest sample"),
+    ),
     "everywhere": (),
 }
 

@@ -35,7 +35,7 @@ def test_the_arguments_reach_pgs_tui_as_they_are(project: Project) -> None:
     done = project.run("my config.yaml", "--train.max_steps", "3", "--data.packing=false")
     assert done.stdout == "pgs-tui|my config.yaml|--train.max_steps|3|--data.packing=false|\n"
     assert done.stderr.endswith("pgs-tui: no NVIDIA GPU found; training on the CPU\n")
-    assert project.run().stdout == "pgs-tui|\n"
+    assert project.run().stdout == "pgs-tui|quickstart|\n", "without a config it trains the one of the program"
 
 
 def test_attaching_says_nothing_of_gpus(project: Project) -> None:

@@ -1,0 +1,294 @@
+"""Every config there is to train: what it does, whether it fits, how it went, and the way into it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.binding import BindingType
+from textual.message import Message
+
+from pgs_tui.configs import configs_folder
+from pgs_tui.keys import bindings_of
+from pgs_tui.look import GLYPH_NAMES, Look
+from pgs_tui.widgets.lines import text_of
+from screens.picker_panes import STYLE_SHEET, PickerPanes
+from screens.picking import Discovered, News, Picking, read, runs_of
+
+if TYPE_CHECKING:  # what the first frame does not need is imported after it
+    from pgs_tui.picking.collection import Entry
+    from pgs_tui.serving.client import Answer, Ended, Server
+    from screens.text_page import Text, TextPage
+
+__all__ = ["STYLE_SHEET", "PickerScreen"]
+FAR = 10**9
+"""More rows than any list has."""
+
+
+class PickerScreen(PickerPanes, inherit_bindings=False):
+    """Looks below `here`. It reports with `Leaving` and `Chosen`. `command` replaces that of the profiler, in tests."""
+
+    BINDINGS: ClassVar[list[BindingType]] = list(bindings_of("picker"))
+
+    class Leaving(Message):
+        """The person wants to leave the program."""
+
+    class Chosen(Message):
+        """The person wants to `start`, `profile` or `inspect` this config, which is valid."""
+
+        def __init__(self, path: Path, what: str) -> None:
+            super().__init__()
+            self.path = path
+            self.what = what
+
+    class Told(Message):
+        """News from a thread."""
+
+        def __init__(self, news: News) -> None:
+            super().__init__()
+            self.news = news
+
+    class Answered(Message):
+        """News from the profiler, from the thread that reads it."""
+
+        def __init__(self, news: Answer | Ended) -> None:
+            super().__init__()
+            self.news = news
+
+    def __init__(
+        self, here: Path, look: Look, shipped: Path | None = None, command: Sequence[str] | None = None
+    ) -> None:
+        super().__init__(Picking(here, shipped or configs_folder()), look)
+        self._ascii_only = look.ascii_only
+        self._command = command
+        self._page: TextPage | None = None
+
+    def on_mount(self) -> None:
+        self.call_after_refresh(self._search)
+
+    def on_unmount(self) -> None:
+        self.picking.close()
+
+    def on_screen_resume(self) -> None:
+        """Back from another screen: what runs and what is free may have changed."""
+        if self.picking.searched:
+            self._look_up_runs()
+
+    def _search(self) -> None:
+        number = self.picking.search_again()
+        self.run_worker(lambda: self.picking.search(number, self._tell), thread=True, group="search")
+
+    def _tell(self, news: News) -> None:
+        self.post_message(self.Told(news))
+
+    def on_picker_screen_told(self, message: Told) -> None:
+        news = message.news
+        self.picking.take(news)
+        if isinstance(news, Discovered) and news.done:
+            self._look_up_runs()
+        self._go_on()
+
+    def _look_up_runs(self) -> None:
+        paths = [entry.path for entry in self.picking.collection]
+        self.run_worker(lambda: self._tell(runs_of(paths)), thread=True, group="runs")
+
+    def _go_on(self) -> None:
+        """Show what is known now, and find out more: first of what is in sight."""
+        self.show_now()
+        first = self.list.in_sight
+        unread = self.picking.unread(first)
+        if unread:
+            self.run_worker(lambda: self._tell(read(unread)), thread=True, group="reading")
+        self.picking.ask(first, self._open_profiler)
+        if self._page is not None:
+            self._page.draw_again()
+
+    def _open_profiler(self) -> Server:
+        from pgs_tui.profiling.client import open_profiler
+
+        def deliver(news: Answer | Ended) -> None:
+            self.post_message(self.Answered(news))
+
+        return open_profiler(deliver, self._command)
+
+    def on_picker_screen_answered(self, message: Answered) -> None:
+        self.picking.answer(message.news)
+        if self.picking.ended:
+            self.say(f"{self.picking.ended}; r starts it again", "warn")
+        self._go_on()
+
+    def action_up(self) -> None:
+        self._move(-1)
+
+    def action_down(self) -> None:
+        self._move(1)
+
+    def action_page_up(self) -> None:
+        self._move(-self.list.room)
+
+    def action_page_down(self) -> None:
+        self._move(self.list.room)
+
+    def action_first(self) -> None:
+        self._move(-FAR)
+
+    def action_last(self) -> None:
+        self._move(FAR)
+
+    def _move(self, rows: int) -> None:
+        if self.focused is self.details:
+            self.details.scroll(rows)
+        elif self.list.move(rows):
+            self.show_details()
+
+    def action_enter(self) -> None:
+        self._choose("start")
+
+    def action_profile(self) -> None:
+        self._choose("profile")
+
+    def action_inspect(self) -> None:
+        self._choose("inspect")
+
+    def _choose(self, what: str) -> None:
+        """Report it, if the config is valid; else show what is wrong with it."""
+        entry = self._entry()
+        if entry is None:
+            return
+        if entry.checked is None or entry.must_check:
+            self.picking.take(read([entry.path]))
+            self._go_on()
+        if entry.is_valid:
+            self.post_message(self.Chosen(entry.path, what))
+        else:
+            self._show_problems(entry)
+
+    def _entry(self) -> Entry | None:
+        """The selected config; without one, that is said."""
+        if self.list.entry is None:
+            self.say("there is no config to choose")
+        return self.list.entry
+
+    def _show_problems(self, entry: Entry) -> None:
+        assert entry.checked is not None, "nothing is known of it"
+        from screens.text_page import as_written
+
+        text = f"{entry.checked.text}\n\ne edits it, and checks it again"
+        self._open_page(entry.shown, lambda cells: as_written(text, cells))
+
+    def _open_page(self, title: str, text: Text) -> None:
+        from screens.text_page import TextPage
+
+        self._page = TextPage(title, text, self.key_bar.glyphs)
+
+        def closed(_: None) -> None:
+            self._page = None
+
+        self.app.push_screen(self._page, closed)
+
+    def action_mark(self) -> None:
+        entry = self._entry()
+        if entry is None:
+            return
+        other = self.picking.collection.get(self.list.marked)
+        if not entry.is_valid:
+            self.say("only a valid config can be compared")
+        elif other is None:
+            self.list.marked = entry.path
+            self.say("marked; m on another one compares the two")
+        elif other is entry:
+            self._unmark()
+        else:
+            self._unmark()
+            self._compare(other, entry)
+        self.list.redraw()
+
+    def _unmark(self) -> None:
+        self.list.marked = None
+        self.key_bar.quiet()
+        self.list.redraw()
+
+    def _compare(self, one: Entry, other: Entry) -> None:
+        from screens.comparing import comparison_lines
+
+        self._open_page("two configs", lambda cells: comparison_lines(one, other, cells))
+
+    def action_edit(self) -> None:
+        entry = self._entry()
+        if entry is None:
+            return
+        from pgs_tui.picking.editor import NoEditorError, edit, editor_command
+
+        try:
+            command = editor_command(os.environ)
+            with self.app.suspend():
+                edit(entry.path, command)
+        except NoEditorError as error:
+            self.say(str(error), "warn")
+        self.app.refresh(layout=True)
+        self.picking.take(read([entry.path]))
+        self._go_on()
+        if entry.is_valid is False:
+            self._show_problems(entry)
+
+    def action_rescan(self) -> None:
+        self.picking.start_again()
+        self._search()
+        self.say("looking again")
+
+    def action_filter(self) -> None:
+        from screens.filter_prompt import FilterPrompt
+
+        def take(written: str | None) -> None:
+            if written is not None:
+                self._filter(written.strip())
+
+        hint = "words of a name, model, data set, fits, invalid; nothing shows all"
+        self.app.push_screen(FilterPrompt(self.list.filter, hint, "/ only configs with"), take)
+
+    def _filter(self, wanted: str) -> None:
+        self.list.filter = wanted
+        self._go_on()
+
+    def action_out(self) -> None:
+        if self.focused is not self.list:
+            self.set_focus(self.list)
+        elif self.list.marked is not None:
+            self._unmark()
+        elif self.list.filter:
+            self._filter("")
+
+    def action_next_pane(self) -> None:
+        self.set_focus(self.details if self.focused is self.list and self.details.display else self.list)
+
+    def action_previous_pane(self) -> None:
+        self.action_next_pane()
+
+    def action_glyphs(self) -> None:
+        if self._ascii_only:
+            self.say("this terminal's encoding has only ASCII")
+            return
+        place = GLYPH_NAMES.index(self.key_bar.glyphs)
+        for drawn in self.drawn:
+            drawn.show_with(GLYPH_NAMES[(place + 1) % len(GLYPH_NAMES)])
+
+    def action_copy(self) -> None:
+        from screens.copying import save_copy
+
+        chosen = self.details if self.focused is self.details else self.list
+        text = "\n".join(text_of(row).rstrip() for row in chosen.lines) + "\n"
+        self.app.copy_to_clipboard(text)
+        self.say(save_copy(text, os.environ))
+
+    def action_help(self) -> None:
+        from screens.help import HelpScreen
+
+        self.app.push_screen(HelpScreen("picker", self.key_bar.glyphs))
+
+    def action_leave(self) -> None:
+        self.post_message(self.Leaving())
+
+    def action_ask_leave(self) -> None:
+        self.action_leave()

@@ -1,0 +1,166 @@
+"""What the picker does beside its screen: looks for configs, reads them, asks for their memory, one thing at a time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pgs_tui.picking.checking import Checked, check
+from pgs_tui.picking.collection import Collection, Entry
+from pgs_tui.picking.discovery import Found, Tally, discover
+
+if TYPE_CHECKING:
+    from pgs_tui.picking.last_runs import LastRun
+    from pgs_tui.profiling.shapes import GpuRoom, Profile
+    from pgs_tui.serving.client import Answer, Ended, Server
+
+BATCH_SECONDS = 0.05
+"""How long what was found waits for more before it is shown."""
+CHECKED_AT_ONCE = 16
+TOPIC = "memory"
+
+
+@dataclass(frozen=True, slots=True)
+class Discovered:
+    """Configs that were found; `done` with the last ones."""
+
+    number: int
+    """Of the search, as there may be a newer one."""
+    found: tuple[Found, ...]
+    tally: Tally
+    done: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """Configs that were read."""
+
+    checked: tuple[tuple[Path, Checked], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """The last runs of the configs."""
+
+    runs: dict[Path, LastRun]
+
+
+News = Discovered | Read | Runs
+Tell = Callable[[News], None]
+
+
+class Picking:
+    """`take` and `answer` bring news in; what is to be done next is told by `unread` and asked by `ask`."""
+
+    def __init__(self, here: Path, shipped: Path) -> None:
+        self.here = here
+        self.shipped = shipped
+        self.collection = Collection(here)
+        self.tally = Tally()
+        self.searched = False
+        """Whether the search has come to its end."""
+        self.gpu: GpuRoom | None = None
+        self.asked = False
+        """Whether any answer about memory has come, so that no GPU means that there is none."""
+        self.ended = ""
+        """Why there is no profiler any more."""
+        self.number = 0
+        self._known: Collection | None = None
+        self._server: Server | None = None
+        self._waiting: Path | None = None
+        self._reading = False
+
+    def search_again(self) -> int:
+        """Begin anew, keeping in sight what is known. Returns the number of the search."""
+        self._known, self.collection = self.collection, Collection(self.here)
+        self.tally, self.searched = Tally(), False
+        self.number += 1
+        return self.number
+
+    def search(self, number: int, tell: Tell) -> None:
+        """Look for configs and tell what was found in batches. For a thread."""
+        tally = Tally()
+        batch: list[Found] = []
+        since = time.monotonic()
+        for found in discover(self.here, self.shipped, tally):
+            batch.append(found)
+            if time.monotonic() - since >= BATCH_SECONDS:
+                tell(Discovered(number, tuple(batch), tally, done=False))
+                batch, since = [], time.monotonic()
+        tell(Discovered(number, tuple(batch), tally, done=True))
+
+    def take(self, news: News) -> None:
+        """Make what a thread has found out known."""
+        if isinstance(news, Read):
+            self._reading = False
+            for path, checked in news.checked:
+                entry = self.collection.get(path)
+                if entry is not None:
+                    entry.take(checked)
+        elif isinstance(news, Runs):
+            self.collection.take_runs(news.runs)
+        elif news.number == self.number:
+            self.collection.add(news.found, self._known)
+            self.tally, self.searched = news.tally, news.done
+
+    def unread(self, first: Sequence[Entry]) -> list[Path]:
+        """The configs to read now, none while some are being read."""
+        if self._reading:
+            return []
+        paths = [entry.path for entry in self.collection.to_check(first, CHECKED_AT_ONCE)]
+        self._reading = bool(paths)
+        return paths
+
+    def ask(self, first: Sequence[Entry], open_server: Callable[[], Server]) -> None:
+        """Ask for the memory of the next config, one after the other, so that what is in sight comes next."""
+        entry = self.collection.to_estimate(first)
+        if entry is None or self._waiting is not None or self.ended:
+            return
+        try:
+            self._server = self._server or open_server()
+        except OSError as error:
+            self.ended = f"the profiler cannot be started: {error.strerror}"
+            return
+        self._waiting, entry.must_estimate = entry.path, False
+        self._server.want(TOPIC, "estimate", config=str(entry.path), overrides={}, changes=False)
+
+    def answer(self, news: Answer | Ended) -> None:
+        """Take an answer about memory, or that no more will come."""
+        from pgs_tui.serving.client import Ended
+
+        waiting, self._waiting = self._waiting, None
+        if isinstance(news, Ended):
+            self._server = None
+            self.ended = news.sentence
+            return
+        entry = self.collection.get(waiting)
+        if entry is None:
+            return
+        profile: Profile | None = news.result
+        entry.estimate, entry.trouble = profile, news.error
+        if profile is not None:
+            self.gpu, self.asked = profile.gpu, True
+
+    def start_again(self) -> None:
+        """Ask a new profiler, after the old one has ended."""
+        self.ended = ""
+
+    def close(self) -> None:
+        """Nothing more is wanted."""
+        if self._server is not None:
+            self._server.close()
+
+
+def read(paths: Sequence[Path]) -> Read:
+    """Read configs. For a thread."""
+    return Read(tuple((path, check(path)) for path in paths))
+
+
+def runs_of(paths: Sequence[Path]) -> Runs:
+    """Look up the last runs of configs. For a thread."""
+    from pgs_tui.picking.last_runs import last_runs
+
+    return Runs(last_runs(paths))

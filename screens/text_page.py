@@ -1,0 +1,83 @@
+"""A page of text in front of the screen, to read and close."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import ClassVar
+
+from rich.cells import chop_cells
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.screen import ModalScreen
+
+from pgs_tui.format import plain
+from pgs_tui.look import GlyphName
+from pgs_tui.widgets.lines import Line, line
+from pgs_tui.widgets.panel import Panel
+
+Text = Callable[[int], Sequence[Line]]
+"""The lines at a width."""
+
+
+def as_written(text: str, cells: int) -> list[Line]:
+    """The text line by line with its blanks; what is too long goes on in the next line."""
+    cut = (piece for written in text.splitlines() for piece in chop_cells(plain(written), max(cells, 2)) or [""])
+    return [line((piece, "text")) for piece in cut]
+
+
+class TextPage(ModalScreen[None], inherit_bindings=False):
+    """Scrolls where the terminal is too low for it. Ask for `draw_again` when the text has changed."""
+
+    CSS_PATH: ClassVar = ["modal.tcss", "text_page.tcss"]
+    AUTO_FOCUS = ""
+    BINDINGS: ClassVar[list[BindingType]] = [
+        ("escape,q,enter,ctrl+c", "out", "close"),
+        ("up,k", "scroll_by(-1)", "up"),
+        ("down,j", "scroll_by(1)", "down"),
+        ("pageup", "scroll_by(-10)", "up"),
+        ("pagedown", "scroll_by(10)", "down"),
+        ("home", "scroll_by(-100000)", "to the start"),
+        ("end", "scroll_by(100000)", "to the end"),
+    ]
+
+    def __init__(self, title: str, text: Text, glyphs: GlyphName) -> None:
+        super().__init__()
+        self._page = _Page(title, text)
+        self._page.glyphs = glyphs
+
+    def compose(self) -> ComposeResult:
+        yield self._page
+
+    def draw_again(self) -> None:
+        """The text is another one now."""
+        self._page.redraw()
+
+    def action_out(self) -> None:
+        if self.is_current:
+            self.dismiss()
+
+    def action_scroll_by(self, lines: int) -> None:
+        self._page.scroll(lines)
+
+
+class _Page(Panel):
+    def __init__(self, title: str, text: Text) -> None:
+        super().__init__(id="box")
+        self._heading = title
+        self._text = text
+        self._first = 0
+
+    def scroll(self, lines: int) -> None:
+        rows = max(self.size.height - 2, 1)
+        last = max(len(self._text(self.size.width - 4)) - rows, 0)
+        self._first = min(max(self._first + lines, 0), last)
+        self.redraw()
+
+    def title(self) -> Line:
+        return line((self._heading, "title"))
+
+    def summary(self) -> Sequence[Line]:
+        return [line(("Esc closes · ↑↓ scroll", "dim"))]
+
+    def body(self, width: int, height: int) -> Sequence[Line]:
+        return self._text(width)[self._first : self._first + height]
