@@ -1,4 +1,4 @@
-"""The shape of the model that a config trains: its layers and weights without a number in them, from config.json alone."""
+"""The shape of the model that a config trains, from config.json alone: layers and weights without their numbers."""
 
 from __future__ import annotations
 

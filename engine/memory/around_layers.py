@@ -1,0 +1,63 @@
+"""What is on the GPU beside the layers: the norm above them, tokens and positions, and work space of the libraries."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor, nn
+from torch.autograd.graph import saved_tensors_hooks
+
+from engine.model.decoder import decoder_of
+from engine.units import MIB
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
+BLAS_WORKSPACES = 2
+"""One for each thread that multiplies: torch's backward passes run in a thread of their own."""
+BLAS_WORKSPACE = 32 * MIB
+"""What torch gives cuBLAS on GPUs of compute capability 9 and 10, as seen on an H200; older ones get 8 MiB."""
+_TOKEN_BYTES = 3 * 8
+"""Of each token its number, its target and its place among those with loss, int64."""
+
+
+def kept_by_norm(model: PreTrainedModel, lines: int, length: int) -> int:
+    """Bytes that stay of the norm above the layers, [B, S, H] = [lines, length, H]: what it keeps, and its output."""
+    norm = _norm_above(decoder_of(model))
+    width: int = model.config.get_text_config().hidden_size
+    hidden = torch.empty(lines, length, width, dtype=model.dtype, device="meta", requires_grad=True)
+    if norm is None:
+        return hidden.nbytes
+    weights = {_storage(parameter) for parameter in norm.parameters()}
+    kept: dict[int, int] = {}
+
+    def keep(tensor: Tensor) -> Tensor:
+        if _storage(tensor) not in weights:
+            kept[_storage(tensor)] = tensor.untyped_storage().nbytes()
+        alive.append(tensor)  # else another one may get its place
+        return tensor
+
+    alive: list[Tensor] = []
+    with torch.enable_grad(), saved_tensors_hooks(keep, lambda tensor: tensor):
+        output = norm(hidden)
+    keep(output)
+    return sum(kept.values())
+
+
+def other_bytes(model: PreTrainedModel, tokens: int) -> int:
+    """Tokens, the angles of rotary positions, the model's buffers, and the work space of matrix products."""
+    buffers = dict(model.named_buffers())
+    frequencies = max((b.numel() for name, b in buffers.items() if name.endswith("inv_freq")), default=0)
+    angles = 2 * tokens * 2 * frequencies * model.dtype.itemsize  # cosine and sine, of each frequency twice
+    return BLAS_WORKSPACES * BLAS_WORKSPACE + tokens * _TOKEN_BYTES + angles + sum(b.nbytes for b in buffers.values())
+
+
+def _norm_above(decoder: Any) -> nn.Module | None:
+    """The last norm that stands directly in the decoder."""
+    norms = [module for module in decoder.children() if "norm" in type(module).__name__.lower()]
+    return norms[-1] if norms else None
+
+
+def _storage(tensor: Tensor) -> int:
+    return int(tensor.untyped_storage()._cdata)

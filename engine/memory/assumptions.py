@@ -1,0 +1,49 @@
+"""What an estimate rests on, in sentences for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from engine.config import Config
+from engine.memory.phases import INPUTS_WITH_OFFLOAD, StepBytes
+from engine.memory.reserve import CONTEXT_GIB, Allocator
+
+
+def assumptions(config: Config, step: StepBytes, allocator: Allocator) -> tuple[str, ...]:
+    """A sentence for each figure that does not follow from shapes alone, and where it is from."""
+    return tuple(_sentences(config, step, allocator))
+
+
+def _sentences(config: Config, step: StepBytes, allocator: Allocator) -> Iterator[str]:
+    lines, length = config.train.per_device_batch_size, config.data.max_seq_length
+    yield (
+        f"every line of the batch is data.max_seq_length long ({lines} x {length:,} tokens), and all its tokens have"
+        " loss: the most that the data can ask for"
+    )
+    yield "weights are bfloat16 unless the config says float32, and the estimate is for an NVIDIA GPU with Triton"
+    yield (
+        "cuBLAS takes 32 MiB of work space in each of two threads, as on GPUs of compute capability 9 and 10;"
+        " older ones take 8"
+    )
+    yield from _on_layers(config)
+    if step.offloads:
+        yield (
+            f"with offload the inputs of {INPUTS_WITH_OFFLOAD + 1} layers are on the GPU while a layer goes backward"
+            " (measured on an H200: docs/performance/h200.json)"
+        )
+    yield allocator.sentence()
+    yield f"CUDA itself takes {CONTEXT_GIB:.1f} GiB besides; 0.5 to 1.4 is usual"
+
+
+def _on_layers(config: Config) -> Iterator[str]:
+    yield (
+        "what a layer holds is counted in a trace of one layer of each kind, with this config's freezing and"
+        " recomputation"
+    )
+    if config.model.compile:
+        yield (
+            "compiled layers hold less than eager ones by factors measured on an H200 (docs/performance/layers.json,"
+            " h200.json)"
+        )
+    if config.memory.float8_training:
+        yield "float8 copies are counted by factors measured on an H200 (docs/performance/h200.json)"

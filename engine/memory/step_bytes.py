@@ -1,0 +1,87 @@
+"""Puts together what a step of a config is made of: from the model, the engine's own rules, and its longest batch."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch import Tensor, nn
+
+from engine.config import Config
+from engine.memory.around_layers import kept_by_norm, other_bytes
+from engine.memory.layers import layer_bytes, layers_by_kind
+from engine.memory.loss_bytes import Head, loss_bytes, tiles_bytes
+from engine.memory.model_shape import ModelShape
+from engine.memory.optimizer_bytes import notes_bytes, state_bytes, trained_parameters, update_bytes
+from engine.memory.phases import LayerLike, StepBytes, Worked
+from engine.memory.reserve import Allocator
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
+
+def step_bytes(config: Config, shape: ModelShape, allocator: Allocator) -> StepBytes:
+    """All bytes of a step of the longest batch. Raises UserError for a model that the config cannot train."""
+    model = shape.model_for(config)
+    lines, length = config.train.per_device_batch_size, config.data.max_seq_length
+    parameters, trained = list(model.parameters()), trained_parameters(model)
+    weights, states = [p.nbytes for p in parameters], state_bytes(model, config.train)
+    gradients = sum(p.nbytes for p in trained)
+    buffers = other_bytes(model, lines * length) + notes_bytes(model, config.train)
+    head = _head(model, lines * length)
+    return StepBytes(
+        weights=sum(weights),
+        state=sum(states),
+        buffers=buffers + allocator.rounding([*weights, *states]),
+        hidden=head.states,
+        layers=_layers(model, config, lines, length),
+        kept_by_norm=kept_by_norm(model, lines, length),
+        loss=loss_bytes(head, config.memory),
+        embedding=_embedding(model, config, head),
+        tiles=tiles_bytes(head, _is_tied(model)) if config.memory.tiled_head and head.is_trained else None,
+        update=update_bytes(model, config.train, releases=config.memory.gradient_release),
+        gradients=gradients,
+        releases=config.memory.gradient_release,
+        accumulates=config.train.gradient_accumulation_steps > 1,
+        offloads=config.memory.offload_activations,
+        keeps_head_gradient=_is_tied(model),
+        moves_after_layer=config.model.compile,
+        trained=sum(p.numel() for p in trained),
+        parameters=sum(p.numel() for p in parameters),
+    )
+
+
+def _layers(model: PreTrainedModel, config: Config, lines: int, length: int) -> tuple[LayerLike, ...]:
+    """What each layer holds, from the first one on."""
+    by_kind = layer_bytes(model, config, lines, length)
+    return tuple(by_kind[kind] for kind in _kinds_in_order(model))
+
+
+def _kinds_in_order(model: PreTrainedModel) -> list[str]:
+    """The kind of each layer; of a model that does not say so, one kind after another."""
+    counts = layers_by_kind(model)
+    told = list(getattr(model.config.get_text_config(), "layer_types", None) or ())
+    if {kind: told.count(kind) for kind in counts} == dict(counts):
+        return told
+    return [kind for kind, count in counts.items() for _ in range(count)]
+
+
+def _head(model: PreTrainedModel, tokens: int) -> Head:
+    weight: Tensor = model.get_output_embeddings().weight
+    vocabulary, width = weight.shape
+    return Head(vocabulary, width, weight.element_size(), weight.requires_grad, tokens)
+
+
+def _embedding(model: PreTrainedModel, config: Config, head: Head) -> Worked | None:
+    """Its dense gradient, made from that of the tokens by way of float32 sums of up to ten places of one token each."""
+    weight: nn.Parameter = model.get_input_embeddings().weight
+    is_tied = _is_tied(model)
+    if not weight.requires_grad or (is_tied and config.memory.tiled_head):
+        return None
+    sums = min(head.tokens, len(weight)) + head.tokens // 10
+    work = head.states + sums * weight.shape[1] * 4
+    is_counted = not (config.memory.gradient_release or is_tied)  # among the gradients of all weights
+    return Worked(work, 0 if is_counted and config.train.gradient_accumulation_steps == 1 else weight.nbytes)
+
+
+def _is_tied(model: PreTrainedModel) -> bool:
+    return model.get_input_embeddings().weight is model.get_output_embeddings().weight
