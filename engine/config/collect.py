@@ -75,7 +75,7 @@ def _says_nothing(node: Node) -> bool:
 
 def _collect_section(entry: Entry, folder: Path, collected: Collected) -> None:
     if entry.key not in SECTIONS:
-        collected.problems.append(_unknown(entry.key, entry.place))
+        collected.problems.append(unknown_key(entry.key, entry.place))
         return
     collected.sections[entry.key] = entry.place
     if is_null(entry.value):
@@ -88,10 +88,10 @@ def _collect_section(entry: Entry, folder: Path, collected: Collected) -> None:
         if key in kinds():
             collected.values[key] = Written(inner.value, folder)
         else:
-            collected.problems.append(_unknown(key, inner.place))
+            collected.problems.append(unknown_key(key, inner.place))
 
 
-def _unknown(path: str, place: Place) -> Problem:
+def unknown_key(path: str, place: Place | None) -> Problem:
     """The refusal of an unknown key or section; without a likely one it lists those that exist."""
     section, _, name = path.rpartition(".")
     nearest = nearest_key(path)

@@ -42,12 +42,17 @@ def _yaml_line(key: str, value: object, is_choice: bool) -> str:
     if key == "epochs" and isinstance(value, float) and value.is_integer():
         value = int(value)
     text: str = yaml.dump(
-        {key: value}, Dumper=_Dumper, default_flow_style=False, allow_unicode=True, width=_NEVER_FOLD, sort_keys=False
+        {key: value},
+        Dumper=ConfigDumper,
+        default_flow_style=False,
+        allow_unicode=True,
+        width=_NEVER_FOLD,
+        sort_keys=False,
     )
     return text.rstrip("\n")
 
 
-class _Dumper(yaml.SafeDumper):
+class ConfigDumper(yaml.SafeDumper):
     """Puts a text in quotes whenever our own reader, or another YAML reader, would take it for something else."""
 
     def represent_text(self, text: str) -> yaml.ScalarNode:
@@ -59,6 +64,6 @@ class _Dumper(yaml.SafeDumper):
         return self.represent_sequence("tag:yaml.org,2002:seq", items, flow_style=in_one_line)
 
 
-_Dumper.add_representer(str, _Dumper.represent_text)
-_Dumper.add_multi_representer(Section, lambda dumper, section: dumper.represent_dict(section.model_dump()))
-_Dumper.add_representer(tuple, _Dumper.represent_items)
+ConfigDumper.add_representer(str, ConfigDumper.represent_text)
+ConfigDumper.add_multi_representer(Section, lambda dumper, section: dumper.represent_dict(section.model_dump()))
+ConfigDumper.add_representer(tuple, ConfigDumper.represent_items)

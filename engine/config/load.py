@@ -18,7 +18,7 @@ from engine.config.overrides import read_overrides
 from engine.config.paths import problem_with_file, resolve
 from engine.config.schema import SECTIONS, Config, Source
 from engine.config.values import Reading, RefusedValueError
-from engine.config.yaml_source import read_yaml
+from engine.config.yaml_source import BYTE_ORDER_MARK, Document, parse_document, read_yaml
 
 _REQUIRED = "model.name_or_path"
 _RECIPES_FOLDER = "configs"
@@ -42,9 +42,20 @@ def load_config(path: str | Path, overrides: Sequence[str] = (), *, check_files:
     `check_files=False` leaves out whether data and folders exist: for looking at a config away from its files.
     Raises ConfigError with every problem of file and flags, in the order of writing.
     """
-    path = Path(path)
+    return _load(read_yaml(Path(path)), Path(path), overrides, check_files)
+
+
+def load_text(text: str, path: str | Path, overrides: Sequence[str] = ()) -> Loaded:
+    """Loads the text of a config as if it stood in the file `path`, without a look at the files that it names.
+
+    Raises ConfigError like `load_config`.
+    """
+    document = parse_document(text.removeprefix(BYTE_ORDER_MARK), str(path))
+    return _load(document, Path(path), overrides, check_files=False)
+
+
+def _load(document: Document, path: Path, overrides: Sequence[str], check_files: bool) -> Loaded:
     flags = read_overrides(overrides)
-    document = read_yaml(path)
     collected = collect(document.root, flags, path.absolute().parent)
     values = _read_all(collected, check_files)
     config = _build(values)
@@ -65,13 +76,18 @@ def config_name(path: str | Path) -> str:
     """
     path = Path(path).absolute()
     run = _RUN_FOLDER.fullmatch(path.parent.name)
-    if run and path.name == _CONFIG_OF_A_RUN:
+    if run and is_config_of_a_run(path):
         return run["name"]
     parents = path.parent.parts
     if _RECIPES_FOLDER not in parents:
         return path.stem
     nearest = len(parents) - 1 - parents[::-1].index(_RECIPES_FOLDER)
     return "/".join((*parents[nearest + 1 :], path.stem))
+
+
+def is_config_of_a_run(path: Path) -> bool:
+    """Whether this is the config that a run wrote into its own folder."""
+    return path.name == _CONFIG_OF_A_RUN and _RUN_FOLDER.fullmatch(path.absolute().parent.name) is not None
 
 
 @dataclass(slots=True)

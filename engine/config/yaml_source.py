@@ -28,6 +28,7 @@ _STRING_TAGS = frozenset({"!", "tag:yaml.org,2002:str"})
 _MERGE_KEY = "<<"
 _DATASET_SUFFIXES = (".jsonl", ".ndjson", ".parquet", ".arrow")
 LARGEST_CONFIG = 2**20
+BYTE_ORDER_MARK = "\ufeff"
 
 _ADVICE_FOR_SYNTAX = {
     "mapping values are not allowed here": "check the indentation; a text with a colon and a space needs quotes",
@@ -43,7 +44,7 @@ _ADVICE_FOR_SYNTAX = {
 _LEFT_OPEN = ("could not find expected ':'", "found unexpected end of stream", "expected ',' or")
 
 
-class _NodeParser(Reader, Scanner, Parser, Composer, BaseResolver):
+class NodeParser(Reader, Scanner, Parser, Composer, BaseResolver):
     """PyYAML without any opinion on plain words: it only marks which scalars stood in quotes."""
 
     def __init__(self, text: str) -> None:
@@ -72,17 +73,15 @@ def read_yaml(path: Path) -> Document:
 
     Raises ConfigError, with one sentence, for a file that is missing, unreadable, empty, not YAML, or no config.
     """
-    source = str(path)
-    text = _read_text(path)
-    if not text.strip():
-        raise ConfigError([Problem("", "the config is empty", place=Place(source))])
-    if _is_table_of_rows(text):
-        raise _dataset_error(path)
-    return parse_document(text, source)
+    return parse_document(read_text(path).removeprefix(BYTE_ORDER_MARK), str(path))
 
 
 def parse_document(text: str, source: str) -> Document:
     """Reads the text of a config; `source` is what the places call it."""
+    if not text.strip():
+        raise ConfigError([Problem("", "the config is empty", place=Place(source))])
+    if _is_table_of_rows(text):
+        raise _dataset_error(Path(source))
     converter = _Converter(source, text.splitlines())
     node = _parse(text, source)
     if node is None:
@@ -110,7 +109,11 @@ def parse_value(text: str, source: str) -> Node:
     return value
 
 
-def _read_text(path: Path) -> str:
+def read_text(path: Path) -> str:
+    """The text of a config file as it stands there, with its line ends and a byte-order mark.
+
+    Raises ConfigError, with one sentence, for a file that is missing, unreadable or no config.
+    """
     place = Place(str(path))
     try:
         size = path.stat().st_size
@@ -121,7 +124,7 @@ def _read_text(path: Path) -> str:
             raise _dataset_error(path)
         if size > LARGEST_CONFIG:
             raise ConfigError([Problem("", f"too large for a config: {size / 2**20:.0f} MiB", place=place)])
-        return path.read_bytes().decode("utf-8-sig")
+        return path.read_bytes().decode()
     except FileNotFoundError:
         raise ConfigError([Problem("", f"no such file: {path}")]) from None
     except UnicodeDecodeError:
@@ -151,7 +154,7 @@ def _is_table_of_rows(text: str) -> bool:
 
 def _parse(text: str, source: str) -> yaml.Node | None:
     try:
-        return _NodeParser(text).get_single_node()
+        return NodeParser(text).get_single_node()
     except (yaml.MarkedYAMLError, ReaderError) as error:
         raise ConfigError([_explain_syntax(error, text, source)]) from None
     except RecursionError:
