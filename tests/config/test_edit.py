@@ -122,7 +122,6 @@ def test_a_text_without_a_last_line_end_stays_one() -> None:
         ("train:\n  epochs: 2\n...\n", "train:\n  epochs: 2\n  seed: 3\n...\n"),
         ("train:\n  epochs: 2\n---\na: 1\n", None),
         ("train: [1]\n", None),
-        ("train:\n  seed: 1\n  resume_from: |-\n   # seed: 1\n", "train:\n  seed: 3\n  resume_from: |-\n   # seed: 1\n"),
         ("train:\n  resume_from: |-\n   # seed: 1\n", "train:\n  resume_from: |-\n   # seed: 1\n  seed: 3\n"),
     ],
 )  # fmt: skip
