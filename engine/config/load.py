@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -11,7 +11,8 @@ from engine.config.checks import check_config
 from engine.config.collect import Collected, Written, collect
 from engine.config.errors import ConfigError, Note, Place, Problem, in_order_of_writing
 from engine.config.kinds import kinds
-from engine.config.nodes import Mapping, Node
+from engine.config.nodes import Mapping as WrittenMapping
+from engine.config.nodes import Node
 from engine.config.nodes import Sequence as WrittenList
 from engine.config.not_yet import is_available, not_available
 from engine.config.overrides import read_overrides
@@ -28,12 +29,16 @@ _CONFIG_OF_A_RUN = "config.yaml"
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A checked config, what there is to know about it, and where it came from."""
+    """A checked config, what there is to know about it, and where it came from.
+
+    `paths_as_written` has, by key, the values whose paths the config holds in full.
+    """
 
     config: Config
     notes: tuple[str, ...]
     path: Path
     name: str
+    paths_as_written: Mapping[str, object] = field(default_factory=dict)
 
 
 def load_config(path: str | Path, overrides: Sequence[str] = (), *, check_files: bool = True) -> Loaded:
@@ -66,7 +71,8 @@ def _load(document: Document, path: Path, overrides: Sequence[str], check_files:
         raise ConfigError(in_order_of_writing(problems))
     notes = [note.at(_place_of(note.key, collected, path)) for note in notes]
     notes += [*collected.notes, *values.notes, *flags.notes]
-    return Loaded(config, tuple(str(note) for note in in_order_of_writing(notes)), path.absolute(), config_name(path))
+    told = tuple(str(note) for note in in_order_of_writing(notes))
+    return Loaded(config, told, path.absolute(), config_name(path), values.paths_as_written)
 
 
 def config_name(path: str | Path) -> str:
@@ -95,6 +101,7 @@ class _Values:
     """The values that could be read, by full key, and what was said about the others."""
 
     read: dict[str, object] = field(default_factory=dict)
+    paths_as_written: dict[str, object] = field(default_factory=dict)
     refused: set[str] = field(default_factory=set)
     problems: list[Problem] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
@@ -117,6 +124,8 @@ def _read_all(collected: Collected, check_files: bool) -> _Values:
             continue
         values.notes += reading.notes
         values.read[key], problems = _resolve_paths(key, value, written, check_files)
+        if values.read[key] != value:
+            values.paths_as_written[key] = value
         for problem in problems:
             values.refuse(key, problem)
     if _REQUIRED not in collected.values:
@@ -166,7 +175,7 @@ def _resolve_sources(
 
 def _place_of_path(node: Node) -> Place:
     """Where the path of a source stands: a text alone is the path."""
-    entries = node.entries if isinstance(node, Mapping) else ()
+    entries = node.entries if isinstance(node, WrittenMapping) else ()
     return next((entry.value.place for entry in entries if entry.key == "path"), node.place)
 
 
