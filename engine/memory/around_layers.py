@@ -25,10 +25,10 @@ _TOKEN_BYTES = 3 * 8
 def kept_by_norm(model: PreTrainedModel, lines: int, length: int) -> int:
     """Bytes that stay of the norm above the layers, [B, S, H] = [lines, length, H]: what it keeps, and its output."""
     norm = _norm_above(decoder_of(model))
-    width: int = model.config.get_text_config().hidden_size
+    width = model.config.get_text_config().hidden_size
     hidden = torch.empty(lines, length, width, dtype=model.dtype, device="meta", requires_grad=True)
     if norm is None:
-        return hidden.nbytes
+        return int(hidden.nbytes)
     weights = {_storage(parameter) for parameter in norm.parameters()}
     kept: dict[int, int] = {}
 

@@ -81,12 +81,14 @@ def _update_of(shape: tuple[int, ...], dtype: torch.dtype, train: Train, release
         return 0
     size = min(math.prod(shape), SLICE)
     of_slice = torch.empty(size, dtype=dtype, device="meta")
-    of_state = sum(t.nbytes for t in _state_of(of_slice, train.optimizer).values())
+    of_state = [t.nbytes for t in _state_of(of_slice, train.optimizer).values()]
     is_wide = dtype == torch.float32
     weights = _WIDE * size if releases or not is_wide else 0
     gradient = _WIDE * size if not is_wide else 0
-    as_it_was = 2 * of_state if releases else 0  # and what is chosen of both
+    moving = weights + gradient
+    if releases:  # the state as it was, beside the gradient or what is chosen of one of its tensors
+        moving = weights + sum(of_state) + max(gradient, *of_state)
     is_random = train.stochastic_rounding and dtype == torch.bfloat16
     writing = (_ROUNDING if is_random else _WIDE) * size
     turned = _WIDE * math.prod(shape[-2:]) if is_turned else 0
-    return max(weights + gradient + as_it_was, writing) + turned
+    return max(moving, writing) + turned
