@@ -20,6 +20,7 @@ from engine.data import PreparedData
 from engine.data.feeding.feed import BatchFeed
 from engine.data.feeding.maker import BatchMaker
 from engine.errors import UserError
+from engine.estimate_report import tell_estimate
 from engine.events import Alert, ModelInfo, Resume, Start
 from engine.health import TrainingHealth
 from engine.memory.live import MemoryMeter
@@ -108,6 +109,7 @@ def assemble(loaded: Loaded, session: Session, opened: Opened, command: str) -> 
     )
     session.emit(_start_event(loaded, session, model, device, total_steps, command))
     _say_what_is_trained(session, model, device, data, total_steps)
+    trainer.teller.estimate = tell_estimate(trainer)
     if opened.checkpoint is not None:
         _go_on_from(trainer, opened.checkpoint)
     return trainer

@@ -11,6 +11,7 @@ from torch import Tensor
 from engine.backward.norm import GradientNorms
 from engine.config import Config
 from engine.errors import UserError
+from engine.estimate_report import EstimateCheck
 from engine.events import Step
 from engine.events.console import format_skipped, format_step
 from engine.health import TrainingHealth
@@ -34,6 +35,8 @@ class StepTeller:
         self.untold: StepReport | None = None
         """The last step, while some of its numbers are still on the device."""
         self.last_told: Step | None = None
+        self.estimate: EstimateCheck | None = None
+        """What steps are expected to take of a GPU's memory, where that was told."""
 
     @property
     def readings(self) -> Tensor | None:
@@ -52,6 +55,8 @@ class StepTeller:
             report = report.with_readings(readings or report.readings.tolist())
         event, judgement = report.event, report.judgement
         self._session.emit(event)
+        if self.estimate is not None and (note := self.estimate.sentence(event)):
+            self._session.say(note)
         afterwards = self._health.after(
             event.step,
             event.loss,

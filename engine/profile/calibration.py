@@ -134,8 +134,12 @@ def calibration_of(gpu: str, torch: str | None = None, path: Path | None = None)
 
     A file that cannot be read or is of another version of this program says nothing.
     """
+    try:
+        path = path or calibration_path()
+    except OSError:  # a user without a home has no calibrations
+        return None
     version = torch or versions().get("torch")
-    return next((one for one in _stored(path or calibration_path()) if (one.gpu, one.torch) == (gpu, version)), None)
+    return next((one for one in _stored(path) if (one.gpu, one.torch) == (gpu, version)), None)
 
 
 def store(config: Config, estimate: Estimate, measured: Measurement, path: Path | None = None) -> Path:
@@ -146,6 +150,9 @@ def store(config: Config, estimate: Estimate, measured: Measurement, path: Path 
     assert measured.gpu is not None and measured.torch is not None, "calibrations are those of a GPU"
     try:
         path = path or calibration_path()
+    except OSError as error:
+        raise UserError(f"The calibration cannot be kept: {error}.") from error
+    try:
         known = _stored(path)
         before = next((one for one in known if (one.gpu, one.torch) == (measured.gpu, measured.torch)), None)
         before = before or Calibration(measured.gpu, measured.torch)

@@ -154,3 +154,14 @@ def test_a_place_that_cannot_be_written_is_said(config: Config, tmp_path: Path) 
     (tmp_path / "state").write_text("a file, not a folder")
     with pytest.raises(UserError, match=r"The calibration cannot be kept in .*calibration\.json"):
         store(config, ESTIMATE, MEASURED)
+
+
+def test_a_user_without_a_home_has_none(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_home() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("XDG_STATE_HOME")
+    monkeypatch.setattr(Path, "home", no_home)
+    assert calibration_of(H200, TORCH) is None
+    with pytest.raises(UserError, match="The calibration cannot be kept: this user has no home directory"):
+        store(config, ESTIMATE, MEASURED)

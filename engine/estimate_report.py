@@ -1,0 +1,107 @@
+"""What a run on a GPU is expected to take of its memory, told before it trains, and whether its steps keep to that."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+
+from engine.backward.rehearsal import longest_packs
+from engine.config import Config
+from engine.events import Estimate, Step
+
+if TYPE_CHECKING:
+    from engine.data.feeding.batches import Batch
+    from engine.memory.estimate import Estimate as MemoryEstimate
+    from engine.train import Trainer
+
+FAR_OFF = 0.03
+"""An estimate is meant to be within this share of the truth."""
+WARM_UP = 1
+"""Steps of this process that tune kernels, with memory of their own."""
+
+
+class EstimateCheck:
+    """Compares steps with the estimate; speaks once."""
+
+    def __init__(self, peak: float, widest_slots: int) -> None:
+        """`peak` in GiB is that of a step of `widest_slots` slots, the most that one can have."""
+        self._peak = peak
+        self._widest = widest_slots
+        self._steps = 0
+        self._has_spoken = False
+
+    def sentence(self, step: Step) -> str | None:
+        """For people, where the step's peak is far from the estimate. One of a narrower batch may be far below it."""
+        self._steps += 1
+        peak = step.mem.peak
+        if self._has_spoken or self._steps <= WARM_UP or peak is None or step.skipped:
+            return None
+        off = peak / self._peak - 1
+        if abs(off) <= FAR_OFF or (off < 0 and step.slots < self._widest):
+            return None
+        self._has_spoken = True
+        return (
+            f"note: a step takes {peak:.2f} GiB at the peak, {abs(off):.1%} {'more' if off > 0 else 'less'} than the "
+            f"{self._peak:.2f} GiB that were expected; `pgs profile --measure` makes estimates on this machine closer"
+        )
+
+
+def tell_estimate(trainer: Trainer) -> EstimateCheck | None:
+    """Tell what steps of the widest batch will take, as an event and a line; None on the CPU, where nothing is told.
+
+    A run never fails for that: what goes wrong is a note.
+    """
+    config, session = trainer.config, trainer.session
+    if not is_told_on(trainer.device):
+        return None
+    try:
+        widest = _widest_batch(trainer)
+        with torch.random.fork_rng(devices=[]):  # a run's numbers are the same with and without it
+            estimate, is_calibrated = _estimate(_of_batch(config, widest), trainer.device)
+    except Exception as error:  # whatever model, library or file it was: the run can do without
+        session.say(f"note: its memory could not be estimated: {type(error).__name__}: {error}")
+        return None
+    session.emit(
+        Estimate(
+            peak=estimate.peak_gib,
+            reserved=estimate.reserved_gib,
+            components=dict(estimate.components),
+            decides=estimate.decides,
+        )
+    )
+    how = ", calibrated by a measurement on this machine" if is_calibrated else ""
+    session.say(
+        f"expects {estimate.peak_gib:.2f} GiB of the GPU's memory at the peak ({estimate.decides}), "
+        f"{estimate.reserved_gib:.2f} reserved{how}"
+    )
+    return EstimateCheck(estimate.peak_gib, widest.slots * config.train.gradient_accumulation_steps)
+
+
+def is_told_on(device: torch.device) -> bool:
+    """Estimates are those of a GPU's memory."""
+    return device.type == "cuda"
+
+
+def _widest_batch(trainer: Trainer) -> Batch:
+    lines = longest_packs(trainer.sampler, trainer.config.train.per_device_batch_size)
+    return trainer.batch_of([[trainer.data.train[index] for index in line] for line in lines])
+
+
+def _of_batch(config: Config, widest: Batch) -> Config:
+    """The config as if all batches were that one: the data may have no row of `data.max_seq_length` tokens."""
+    lines, length = widest.input_ids.shape
+    train = config.train.model_copy(update={"per_device_batch_size": lines})
+    return config.model_copy(update={"train": train, "data": config.data.model_copy(update={"max_seq_length": length})})
+
+
+def _estimate(config: Config, device: torch.device) -> tuple[MemoryEstimate, bool]:
+    """The estimate, and whether a measurement on this GPU had a part in it."""
+    from engine.memory.estimate import estimate_memory
+    from engine.memory.model_shape import model_shape
+    from engine.profile.calibration import calibration_of
+
+    estimate = estimate_memory(config, model_shape(config))
+    known = calibration_of(torch.cuda.get_device_name(device)) if device.type == "cuda" else None
+    calibrated = estimate if known is None else known.applied(config, estimate)
+    return calibrated, calibrated is not estimate
