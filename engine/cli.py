@@ -65,6 +65,12 @@ def _validate(options: argparse.Namespace, overrides: list[str], command: str) -
     return validate_command(options, overrides)
 
 
+def _profile(options: argparse.Namespace, overrides: list[str], command: str) -> int:
+    from engine.profile.command import profile_command
+
+    return profile_command(options, overrides)
+
+
 def _doctor(options: argparse.Namespace, overrides: list[str], command: str) -> int:
     from engine.doctor.command import doctor_command
 
@@ -75,6 +81,7 @@ COMMANDS: dict[str, Callable[[argparse.Namespace, list[str], str], int]] = {
     "train": _train,
     "inspect": _inspect,
     "validate": _validate,
+    "profile": _profile,
     "doctor": _doctor,
 }
 """Given the options, the overrides of config keys, and the command line as a text; the result is the exit code."""
@@ -110,6 +117,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_train(commands)
     _add_inspect(commands)
     _add_validate(commands)
+    _add_profile(commands)
     _add_doctor(commands)
     return parser
 
@@ -170,6 +178,34 @@ def _add_validate(commands: Subparsers) -> None:
     _add_output(validate)
 
 
+def _add_profile(commands: Subparsers) -> None:
+    profile = commands.add_parser(
+        "profile",
+        help="tell what a config takes of a GPU before it runs",
+        usage=(
+            "pgs profile (--config FILE | --run RUN) [--gpu NAME | --gpu_memory_gb N | --gpu_index N]\n"
+            "                   [--measure] [--price PER_HOUR] [--full] [--plain | --json]\n"
+            "                   [--SECTION.FIELD VALUE ...]\n"
+            "       pgs profile --serve"
+        ),
+        description="Estimate the memory of a config part by part and phase by phase, whether it fits a GPU, what to "
+        "change if not, and how long a run takes. No weight is read and nothing is trained. Exit code 1 where it does "
+        "not fit. Without a GPU option it is this machine's first visible one.",
+        allow_abbrev=False,
+    )
+    what = profile.add_mutually_exclusive_group()
+    what.add_argument("--config", type=Path, metavar="FILE", help="the YAML config")
+    what.add_argument("--run", metavar="RUN", help="the config that a run was started with")
+    which = profile.add_mutually_exclusive_group()
+    which.add_argument("--gpu", metavar="NAME", help='a GPU such as "RTX 4090", A100-40 or H200 (docs/profile.md)')
+    which.add_argument("--gpu_memory_gb", "--gpu-memory-gb", type=_positive, metavar="N", help="one with so many GiB")
+    which.add_argument("--gpu_index", "--gpu-index", type=_whole, metavar="N", help="this machine's GPU of that number")
+    profile.add_argument("--measure", action="store_true", help="train two real steps on this GPU and compare")
+    profile.add_argument("--price", type=_positive, metavar="PER_HOUR", help="dollars an hour, for what the run costs")
+    profile.add_argument("--full", action="store_true", help="also tell what each figure rests on")
+    _add_output(profile).add_argument("--serve", action="store_true", help="answer requests on stdin (docs/json.md)")
+
+
 def _add_doctor(commands: Subparsers) -> None:
     doctor = commands.add_parser(
         "doctor",
@@ -198,6 +234,17 @@ def _whole(text: str) -> int:
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"expected a whole number from 0 on, found {text!r}")
     return int(text)
+
+
+def _positive(text: str) -> float:
+    """A number above 0."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < float("inf"):
+        raise argparse.ArgumentTypeError(f"expected a number above 0, found {text!r}")
+    return number
 
 
 def _version() -> str:

@@ -41,3 +41,26 @@ class Params:
         if value is not None and not isinstance(value, bool):
             raise RequestError(f"{name} must be true or false, found {value!r}")
         return default if value is None else value
+
+    def needed_text(self, name: str) -> str:
+        """A text that must be there."""
+        value = self.text(name)
+        if value is None:
+            raise RequestError(f"{name} is needed, a text")
+        return value
+
+    def size(self, name: str) -> float | None:
+        """A number above 0, None for none."""
+        value = self._given.get(name)
+        if value is None:
+            return None
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < float("inf"):
+            raise RequestError(f"{name} must be a number above 0, found {value!r}")
+        return float(value)
+
+    def mapping(self, name: str) -> Mapping[str, Any]:
+        """An object, empty for none."""
+        value = self._given.get(name)
+        if value is not None and not isinstance(value, dict):
+            raise RequestError(f"{name} must be an object, found {value!r}")
+        return value or {}

@@ -1,0 +1,131 @@
+"""From a config to its profile: the estimate against a GPU, what to change, and what the run takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from engine.config import Config, Loaded
+from engine.memory.gpus import gpus
+from engine.memory.room import Room, room_of
+from engine.memory.verdict import judge
+from engine.profile.document import Fitting, Measured, Profile
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
+    from engine.memory.changes import Change
+    from engine.memory.estimate import Estimate
+    from engine.memory.model_shape import ModelShape
+    from engine.memory.work import MeasuredSpeed, RunLength, Work
+    from engine.model.flops import Products
+
+LengthOf = Callable[[Config], "RunLength"]
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What is to be found out besides the estimate. `price` is that of an hour, in dollars."""
+
+    room: Room | None
+    why_no_room: str = ""
+    changes: bool = True
+    price: float | None = None
+    measured: Measured | None = None
+    is_calibrated: bool = True
+    """Whether what was measured on this machine before may correct the estimate."""
+
+
+def profile_of(loaded: Loaded, wishes: Wishes, length_of: LengthOf) -> Profile:
+    """The profile of a config. Seconds for the first one of a model (torch is imported), then milliseconds.
+
+    Raises UserError where the model has no shape that is known here, or cannot be trained so.
+    """
+    from engine.memory.model_shape import model_shape
+
+    import_libraries()
+    config, room = loaded.config, wishes.room
+    shape = model_shape(config)
+    estimate, speed = estimated(config, shape, room, wishes.is_calibrated)
+    return Profile(
+        model=shape.name,
+        config=str(loaded.path),
+        room=room,
+        why_no_room=wishes.why_no_room,
+        estimate=estimate,
+        verdict=judge(estimate, room),
+        changes=_changes(config, shape, room, estimate) if wishes.changes else (),
+        work=_work(config, shape, estimate, room, speed, length_of(config), wishes.price),
+        sizes=_sizes(estimate) if room is None else (),
+        measured=wishes.measured,
+        price=wishes.price,
+    )
+
+
+def import_libraries() -> None:
+    """What the first estimate would have to wait for, without the lines that libraries print for those who train."""
+    from engine.model.quiet import quiet_import
+
+    with quiet_import():
+        import transformers.modeling_utils  # noqa: F401
+    from transformers.utils import logging
+
+    import engine.memory.estimate
+    import engine.memory.work  # noqa: F401
+
+    logging.set_verbosity_error()
+
+
+def estimated(
+    config: Config, shape: ModelShape, room: Room | None, is_calibrated: bool = True
+) -> tuple[Estimate, MeasuredSpeed | None]:
+    """The estimate, with what was measured on this very GPU before, and the speed that was measured then."""
+    from engine.memory.estimate import estimate_memory
+    from engine.profile.calibration import calibration_of
+
+    estimate = estimate_memory(config, shape)
+    known = calibration_of(_model_of(room)) if is_calibrated and room is not None and room.index is not None else None
+    if known is None:
+        return estimate, None
+    return known.applied(config, estimate), known.speed(config, estimate)
+
+
+def _model_of(room: Room) -> str:
+    """The name under which measurements of a GPU of this machine are kept: see `GpuToMeasure.model`."""
+    return f"{room.name}, a slice of {room.total_gib:.0f} GiB" if room.is_slice else room.name
+
+
+def _changes(config: Config, shape: ModelShape, room: Room | None, estimate: Estimate) -> tuple[Change, ...]:
+    from engine.memory.changes import cheapest_changes
+
+    return cheapest_changes(config, shape, room, estimate)
+
+
+def _sizes(estimate: Estimate) -> tuple[Fitting, ...]:
+    """Each GPU of the table, the smallest first, with nothing else on it."""
+    table = sorted(gpus(), key=lambda gpu: gpu.memory_gib)
+    return tuple(Fitting(gpu.name, gpu.memory_gib, judge(estimate, room_of(gpu)).word) for gpu in table)
+
+
+def _work(
+    config: Config,
+    shape: ModelShape,
+    estimate: Estimate,
+    room: Room | None,
+    speed: MeasuredSpeed | None,
+    length: RunLength,
+    price: float | None,
+) -> Work:
+    from engine.memory.work import work_of
+
+    gpu = room.gpu if room is not None else None
+    return work_of(config, _products(shape.model_for(config)), estimate.trained, length, gpu, speed, price)
+
+
+@lru_cache(maxsize=8)
+def _products(model: PreTrainedModel) -> Products:
+    from engine.model.flops import products_of
+
+    return products_of(model)

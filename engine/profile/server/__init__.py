@@ -1,0 +1,1 @@
+"""`pgs profile --serve`: one process that answers questions about configs (docs/json.md)."""

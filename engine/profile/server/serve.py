@@ -1,0 +1,47 @@
+"""The server's loop: a request, its answer, the next one."""
+
+from __future__ import annotations
+
+import gc
+import signal
+import threading
+from types import FrameType
+
+from engine.profile.server.methods import Methods
+from engine.serving.answering import answer
+from engine.serving.wire import Wire
+
+
+class _TerminatedError(BaseException):
+    """SIGTERM: leave, but put in order what goes on."""
+
+
+def serve() -> int:
+    """Answer requests until stdin or stdout is closed; the exit code is 0 then.
+
+    What estimates need is imported meanwhile, so that the first one does not have to wait for all of it.
+    """
+    wire = Wire()
+    methods = Methods()
+    signal.signal(signal.SIGTERM, _terminate)
+    threading.Thread(target=_import_what_estimates_need, name="imports", daemon=True).start()
+    try:
+        for line in wire.lines():
+            answer(line, methods, wire)
+    except (BrokenPipeError, _TerminatedError):
+        pass  # the one who asked has left
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        methods.close()
+    return 0
+
+
+def _terminate(number: int, frame: FrameType | None) -> None:
+    raise _TerminatedError
+
+
+def _import_what_estimates_need() -> None:
+    from engine.profile.profiler import import_libraries
+
+    import_libraries()
+    gc.freeze()  # what is there now stays; looking through it again and again would only delay answers
