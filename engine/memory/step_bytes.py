@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from torch import Tensor, nn
 
 from engine.config import Config
 from engine.memory.around_layers import kept_by_norm, other_bytes
-from engine.memory.layers import layer_bytes, layers_by_kind
+from engine.memory.layers import layer_bytes
+from engine.memory.layers.kinds import kinds_of
 from engine.memory.loss_bytes import Head, loss_bytes, tiles_bytes
 from engine.memory.model_shape import ModelShape
-from engine.memory.optimizer_bytes import notes_bytes, state_bytes, trained_parameters, update_bytes
+from engine.memory.optimizer_bytes import MODELS_KEPT, notes_bytes, state_bytes, trained_parameters, update_bytes
 from engine.memory.phases import LayerLike, StepBytes, Worked
 from engine.memory.reserve import Allocator
+from engine.model.decoder import decoder_layers
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -56,13 +59,11 @@ def _layers(model: PreTrainedModel, config: Config, lines: int, length: int) -> 
     return tuple(by_kind[kind] for kind in _kinds_in_order(model))
 
 
-def _kinds_in_order(model: PreTrainedModel) -> list[str]:
-    """The kind of each layer; of a model that does not say so, one kind after another."""
-    counts = layers_by_kind(model)
-    told = list(getattr(model.config.get_text_config(), "layer_types", None) or ())
-    if {kind: told.count(kind) for kind in counts} == dict(counts):
-        return told
-    return [kind for kind, count in counts.items() for _ in range(count)]
+@lru_cache(maxsize=MODELS_KEPT)
+def _kinds_in_order(model: PreTrainedModel) -> tuple[str, ...]:
+    """The kind of each layer, from the first one on."""
+    kinds = {id(layer): kind for kind, layers in kinds_of(model).items() for layer in layers}
+    return tuple(kinds[id(layer)] for layer in decoder_layers(model).values())
 
 
 def _head(model: PreTrainedModel, tokens: int) -> Head:
