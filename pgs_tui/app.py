@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.message import Message
 
+from pgs_tui.configs import short_name
 from pgs_tui.goals import AttachTo, StartConfig
 from pgs_tui.look import Look
 from pgs_tui.themed_app import THEME_SHEET, Goodbye, ThemedApp
@@ -20,6 +21,7 @@ if TYPE_CHECKING:  # what the first frame does not need is imported after it
     from pgs_tui.opening import Checked
     from pgs_tui.runs.launcher import Launched, Recipe
     from screens.inspect import InspectScreen
+    from screens.profile import ProfileScreen
 
     Starter = Callable[[Recipe], Launched]
 
@@ -160,8 +162,26 @@ class PgsApp(ThemedApp):
         arguments = ("--run", str(live.run.path))
         self.push_screen(InspectScreen(self._goal.name, arguments, self.look, opening, above=True, going=live.going))
 
+    def on_dashboard_screen_profiling(self, message: DashboardScreen.Profiling) -> None:
+        from screens.profile import ProfileScreen
+
+        live = self.dashboard.live
+        assert live is not None, "there is no run whose memory could be looked at"
+        config = live.run.config_yaml
+        self.push_screen(ProfileScreen(self._goal.name, config, self.look, above=True, going=live.going))
+
+    def on_profile_screen_leaving(self, message: ProfileScreen.Leaving) -> None:
+        self._leave(message.asking)
+
+    def on_profile_dialogs_starting(self, message: ProfileScreen.Starting) -> None:
+        config = message.config
+        self.exit(Goodbye(next=StartConfig(config, message.overrides, short_name(config))))
+
     def on_inspect_screen_leaving(self, message: InspectScreen.Leaving) -> None:
-        if message.asking:
+        self._leave(message.asking)
+
+    def _leave(self, asking: bool) -> None:
+        if asking:
             self.dashboard.action_ask_leave()
         else:
             self.dashboard.action_leave()

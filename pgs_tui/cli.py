@@ -8,9 +8,10 @@ import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pgs_tui.goals import AttachTo, Goal, InspectData, PickConfig, StartConfig
+from pgs_tui.goals import AttachTo, Goal, InspectData, PickConfig, ProfileConfig, StartConfig
 from pgs_tui.look import THEME_NAMES, Look, ThemeName, look_of
 
 if TYPE_CHECKING:
@@ -25,19 +26,23 @@ usage: pgs-tui
        pgs-tui CONFIG [--section.field VALUE ...]
        pgs-tui attach [RUN]
        pgs-tui inspect [CONFIG | RUN] [--row N] [--section.field VALUE ...]
+       pgs-tui profile [CONFIG | RUN] [--gpu NAME | --gpu_memory_gb N] [--section.field VALUE ...]
 
 Without a CONFIG it lists those below this folder: what each trains, its memory, whether it fits this GPU, how its
 last run went. With one (a YAML file, or a name such as quickstart) it trains it in a process of its own and shows it
 live. The run goes on when this window closes; attach opens it again. RUN is a path, a run id, the beginning of one,
 or latest; without it, the newest run that is going. inspect shows the data of a config or a run as training sees it:
-every token, which of them are trained, and what is odd.
+every token, which of them are trained, and what is odd. profile shows whether it fits a GPU, before anything is
+downloaded, and what other values of its keys would change.
 
   --section.field VALUE   override a value of the config, for example --train.learning_rate 1e-5
   --theme NAME            dark, light, or terminal (its own 16 colours); --light is short for the second
   --mouse                 let the mouse set the focus (off: the terminal's own text selection works)
   --row N                 with inspect: the row to begin with; rows count from 0
-  --plain                 no screen: train in the foreground and print the step lines; with inspect print rows,
-                          without a CONFIG the list
+  --gpu NAME              with profile: the GPU to judge by, such as a100-40 or 4090; without it this machine's own
+  --gpu_memory_gb N       with profile: one of N GiB
+  --plain                 no screen: train in the foreground and print the step lines; with inspect print rows, with
+                          profile the estimate, without a CONFIG the list
   --reset-terminal        put a terminal in order that a killed program left in disorder
   --version, --help
 
@@ -46,6 +51,7 @@ blocks, ascii), NO_COLOR. Keys: press ? on the screen.
 """
 
 ROW_IS_FOR_INSPECT = "--row belongs to inspect: pgs-tui inspect CONFIG --row 12"
+GPU_IS_FOR_PROFILE = "--gpu and --gpu_memory_gb belong to profile: pgs-tui profile CONFIG --gpu a100-40"
 
 
 class UsageError(ValueError):
@@ -62,6 +68,8 @@ class Arguments:
     mouse: bool = False
     plain: bool = False
     row: int | None = None
+    gpu: str | None = None
+    gpu_memory: float | None = None
     only: str = ""
     """`--help`, `--version` or `--reset-terminal`: that and nothing else."""
 
@@ -77,6 +85,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             return _attach(arguments)
         if arguments.words[:1] == ["inspect"]:
             return _inspect(arguments)
+        if arguments.words[:1] == ["profile"]:
+            return _profile(arguments)
+        if arguments.gpu is not None or arguments.gpu_memory is not None:
+            raise UsageError(GPU_IS_FOR_PROFILE)
         if not arguments.words and not arguments.overrides:
             return _pick(arguments)
         return _train(arguments)
@@ -104,6 +116,10 @@ def parse(argv: Sequence[str]) -> Arguments:
             parsed.only = "--help" if word == "-h" else word
         elif flag == "--row":
             parsed.row = _row(given if equals else _value(flag, waiting))
+        elif flag == "--gpu":
+            parsed.gpu = given if equals else _value(flag, waiting)
+        elif flag == "--gpu_memory_gb":
+            parsed.gpu_memory = _gibibytes(given if equals else _value(flag, waiting))
         elif word == "--light":
             parsed.theme = "light"
         elif word == "--mouse":
@@ -132,6 +148,16 @@ def _row(text: str) -> int:
     if not text.isdecimal():
         raise UsageError(f"--row {text}: rows are counted from 0, as in --row 12")
     return int(text)
+
+
+def _gibibytes(text: str) -> float:
+    try:
+        amount = float(text)
+    except ValueError:
+        amount = 0.0
+    if not 0 < amount < float("inf"):
+        raise UsageError(f"--gpu_memory_gb {text}: a GPU's memory is a number of GiB, as in --gpu_memory_gb 24")
+    return amount
 
 
 def _only(what: str) -> int:
@@ -174,8 +200,6 @@ def _train(arguments: Arguments) -> int:
 
 
 def _pick(arguments: Arguments) -> int:
-    from pathlib import Path
-
     if arguments.row is not None:
         raise UsageError(ROW_IS_FOR_INSPECT)
     here = Path.cwd()
@@ -215,6 +239,35 @@ def _inspect(arguments: Arguments) -> int:
 
         inspect(chosen, arguments.row, arguments.plain)
     return show(InspectData(chosen, name, arguments.row), _look(arguments))
+
+
+def _profile(arguments: Arguments) -> int:
+    from pgs_tui.configs import short_name
+
+    if arguments.row is not None:
+        raise UsageError(ROW_IS_FOR_INSPECT)
+    if len(arguments.words) > 2:
+        raise UsageError(f"one config or run at a time: found {' and '.join(arguments.words[1:])}")
+    if arguments.gpu is not None and arguments.gpu_memory is not None:
+        raise UsageError("--gpu and --gpu_memory_gb both name the GPU; give one of them")
+    config = _config_of(arguments.words[1] if len(arguments.words) > 1 else None)
+    overrides = tuple(arguments.overrides)
+    if arguments.plain or not _has_screen():
+        from pgs_tui.plain import profile
+
+        profile(config, arguments.gpu, arguments.gpu_memory, overrides, arguments.plain)
+    goal = ProfileConfig(config, overrides, short_name(config), arguments.gpu, arguments.gpu_memory)
+    return show(goal, _look(arguments))
+
+
+def _config_of(text: str | None) -> Path:
+    """The config that is meant, or that of a run."""
+    chosen, _ = _data_of(text)
+    if chosen[0] == "--config":
+        return Path(chosen[1])
+    from engine.rundir import RunDir
+
+    return RunDir(Path(chosen[1])).config_yaml
 
 
 def _data_of(text: str | None) -> tuple[tuple[str, ...], str]:
@@ -290,6 +343,10 @@ def _app(goal: Goal, look: Look, start: Starter | None) -> ThemedApp:
         from pgs_tui.inspect_app import InspectApp
 
         return InspectApp(goal, look)
+    if isinstance(goal, ProfileConfig):
+        from pgs_tui.profile_app import ProfileApp
+
+        return ProfileApp(goal, look)
     if isinstance(goal, PickConfig):
         from pgs_tui.picker_app import PickerApp
 

@@ -86,4 +86,25 @@ class PickConfig:
         return "looking for configs"
 
 
-Goal = StartConfig | AttachTo | InspectData | PickConfig
+@dataclass(frozen=True, slots=True)
+class ProfileConfig:
+    """To see what a config takes of a GPU: one by `gpu`, one of `memory` GiB, or this machine's own."""
+
+    config: Path
+    overrides: tuple[str, ...]
+    name: str
+    gpu: str | None = None
+    memory: float | None = None
+
+    @property
+    def screen(self) -> ScreenName:
+        """The screen that it opens."""
+        return "profile"
+
+    @property
+    def first_words(self) -> str:
+        """What goes on at first."""
+        return "starting the profiler"
+
+
+Goal = StartConfig | AttachTo | InspectData | PickConfig | ProfileConfig

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-ScreenName = Literal["everywhere", "dashboard", "inspect", "picker"]
+ScreenName = Literal["everywhere", "dashboard", "inspect", "picker", "profile"]
 
 RESERVED: dict[str, str] = {
     "q": "leave",
@@ -45,6 +45,7 @@ KEYS: tuple[Key, ...] = (
     Key("everywhere", ("q",), "q", "leave", "leave, run goes on", "leave; a run that is going goes on", "leave"),
     Key("dashboard", ("x",), "x", "stop", "stop…", "stop the run with a checkpoint (asks first)", ""),
     Key("dashboard", ("i",), "i", "inspect", "inspect", "look at the data: which tokens are trained, and what is odd"),
+    Key("dashboard", ("p",), "p", "profile", "profile", "its memory in detail, and what other values would do"),
     Key("dashboard", ("n",), "n N", "next_alert", "alerts", "read the next, the previous alert in full"),
     Key("dashboard", ("N", "shift+n"), "", "previous_alert", "", ""),
     Key("dashboard", ("enter",), "Enter", "enter", "", "the rows behind the alert that is being read, token by token"),
@@ -90,6 +91,27 @@ KEYS: tuple[Key, ...] = (
     ),
     Key("inspect", ("left_square_bracket",), "", "previous_row", "", ""),
     Key("inspect", ("s",), "s", "start_again", "", "start the inspector again, after it has ended"),
+    Key(
+        "profile", ("right", "l"), "← →", "right", "change", "the next, the previous value of the setting; l and h too"
+    ),
+    Key("profile", ("left", "h"), "", "left", "", ""),
+    Key("profile", ("1", "2", "3"), "1-3", "apply_change", "apply", "make one of the changes that would help"),
+    Key(
+        "profile",
+        ("w",),
+        "w",
+        "write",
+        "write YAML",
+        "write the changes to a new YAML file, with all comments of this one",
+    ),
+    Key("profile", ("m",), "m", "measure", "measure", "take two real steps on this machine's GPU (asks first)"),
+    Key("profile", ("u",), "u", "undo", "undo", "take the last change back"),
+    Key("profile", ("r",), "r", "reset", "reset", "everything as in the config"),
+    Key("profile", ("S", "shift+s"), "S", "start", "start", "train it with these changes (asks first)"),
+    Key("profile", ("a",), "a", "assumptions", "assumptions", "what the estimate rests on, in full sentences"),
+    Key("profile", ("enter",), "Enter", "enter", "", "choose or write the value; on a change that would help: make it"),
+    Key("profile", ("slash",), "/", "filter", "", "only settings with these words"),
+    Key("profile", ("s",), "s", "start_again", "", "start the profiler again, after it has ended"),
     Key("picker", ("enter",), "Enter", "enter", "start", "train the config; of an invalid one, show what is wrong"),
     Key("picker", ("p",), "p", "profile", "profile", "its memory in detail, and what other values would do"),
     Key("picker", ("i",), "i", "inspect", "inspect", "its data: which tokens are trained, and what is odd"),
@@ -108,6 +130,7 @@ KEYS: tuple[Key, ...] = (
     Key("inspect", ("up", "k"), "↑ ↓ k j", "up", "", "the row above or below; in the sample, the line"),
     Key("everywhere", ("down", "j"), "", "down", "", ""),
     Key("picker", ("up", "k"), "↑ ↓ k j", "up", "", "the config above or below; in the details, the line"),
+    Key("profile", ("up", "k"), "↑ ↓ k j", "up", "", "the setting above or below; with the focus on them, the changes"),
     Key("inspect", ("right", "l"), "← → h l", "right", "", "in the sample: from token to token"),
     Key("inspect", ("left", "h"), "", "left", "", ""),
     Key("inspect", ("pagedown",), "PgUp PgDn", "page_down", "", "a screen up or down; K and J: half of one"),
@@ -119,9 +142,11 @@ KEYS: tuple[Key, ...] = (
     Key("dashboard", ("home",), "Home End", "first", "", "to the oldest, to the newest line"),
     Key("inspect", ("home",), "Home End", "first", "", "to the first, to the last one"),
     Key("picker", ("home",), "Home End", "first", "", "to the first, to the last config"),
+    Key("profile", ("home",), "Home End", "first", "", "to the first, to the last setting"),
     Key("everywhere", ("end",), "", "last", "", ""),
     Key("dashboard", ("escape",), "Esc", "out", "", "one layer out: close a window or an alert, let go of a pane"),
     Key("picker", ("escape",), "Esc", "out", "", "one layer out: from the details, the mark, the filter"),
+    Key("profile", ("escape",), "Esc", "out", "", "stop measuring; else one layer out: to the settings, then back"),
     Key("everywhere", ("ctrl+c",), "Ctrl-C", "ask_leave", "", "ask whether to leave, to stop the run, or to stay"),
     Key("everywhere", ("question_mark",), "?", "help", "help", "this page"),
 )
@@ -135,7 +160,7 @@ def keys_of(screen: ScreenName) -> Iterator[Key]:
 def bindings_of(screen: ScreenName) -> Iterator[tuple[str, str, str]]:
     """Textual's bindings: key, action, description. A key out of several for one action is the action's argument."""
     for entry in keys_of(screen):
-        several = entry.action == "toggle_panel"
+        several = entry.action in ("toggle_panel", "apply_change")
         for key in entry.keys:
             yield key, f"{entry.action}({key!r})" if several else entry.action, entry.help
 

@@ -31,6 +31,14 @@ def inspect(chosen: tuple[str, ...], row: int | None, plain: bool) -> NoReturn:
     os.execve(sys.executable, arguments, engine_environment(os.environ))
 
 
+def profile(config: Path, gpu: str | None, memory: float | None, overrides: tuple[str, ...], plain: bool) -> NoReturn:
+    """Become `pgs profile`, which prints the estimate; `plain` leaves out its colours."""
+    card = ("--gpu", gpu) if gpu is not None else ("--gpu_memory_gb", f"{memory:g}") if memory is not None else ()
+    chosen = ("--config", str(config), *card, *(("--plain",) if plain else ()), *overrides)
+    sys.stdout.flush()
+    os.execve(sys.executable, (sys.executable, "-m", "engine", "profile", *chosen), engine_environment(os.environ))
+
+
 def watch(run: RunDir, out: TextIO, wait: Callable[[float], None] = time.sleep) -> int:
     """Print the log's lines as they come, until the run ends. Returns the run's exit code, 1 when it was killed."""
     follower = Follower.of(run)

@@ -76,6 +76,9 @@ class DashboardScreen(Screen[None], inherit_bindings=False):
             self.rows = rows
             self.spike = spike
 
+    class Profiling(Message):
+        """The person wants to see what the run's config takes, and what other values would change."""
+
     class Arrived(Message):
         """News of the run, from the thread that follows it."""
 
@@ -254,6 +257,12 @@ class DashboardScreen(Screen[None], inherit_bindings=False):
             self._say("there is no run yet whose data could be inspected")
         else:
             self.post_message(self.Inspecting())
+
+    def action_profile(self) -> None:
+        if self.live is None:
+            self._say("there is no run yet whose memory could be looked at")
+        else:
+            self.post_message(self.Profiling())
 
     def action_enter(self) -> None:
         """Open the rows behind the alert that is being read, or behind the newest one with the focus on the pane."""

@@ -40,6 +40,12 @@ SIGNS: dict[ScreenName, tuple[tuple[str, str], ...]] = {
         ("◆", "marked to be compared with another one"),
         ("2·4 × 2 048", "batch · passes whose gradients are added up × tokens of the longest sample"),
     ),
+    "profile": (
+        ("✔ ▲ ✖ ○", "fits, is tight, does not fit, cannot be told without a GPU"),
+        ("█ ░ ▒ ┃", "needed, free, held by others; where what is free ends"),
+        ("◂ ▸", "the phase of a step that decides"),
+        ("*", "another value than in the config"),
+    ),
     "everywhere": (),
 }
 

@@ -58,6 +58,11 @@ class Profiling:
         self.what_if = WhatIf(opened, self._target)
         self.ask()
 
+    def turn_to(self, config: Path) -> None:
+        """Look at another config from now on, which `begin` will tell of."""
+        self._target = self.target
+        self.config, self.overrides, self.what_if = config, (), None
+
     def close(self) -> None:
         """End the process."""
         if self._server is not None:
@@ -67,6 +72,11 @@ class Profiling:
     def pid(self) -> int | None:
         """The process id of the profiler, once it was started."""
         return self._server.pid if self._server else None
+
+    @property
+    def target(self) -> Target:
+        """The GPU that is asked about."""
+        return self.what_if.wanted.target if self.what_if else self._target
 
     @property
     def is_behind(self) -> bool:

@@ -22,6 +22,11 @@ class Target:
         """As the profiler wants to be told."""
         return {"gpu": self.name, "gpu_memory_gb": self.memory}
 
+    @property
+    def is_own(self) -> bool:
+        """Whether it is this machine's own, whichever that is."""
+        return self.name is None and self.memory is None
+
     def __str__(self) -> str:
         if self.memory is not None:
             return f"{self.memory:g} GiB"
@@ -42,7 +47,8 @@ class WhatIf:
     def __init__(self, opened: Opened, target: Target) -> None:
         self.opened = opened
         self.wanted = Wanted(target=target)
-        self._first = self.wanted
+        self.first = self.wanted
+        """As it was opened."""
         self._before: list[Wanted] = []
 
     def value(self, key: str) -> object:
@@ -87,7 +93,7 @@ class WhatIf:
 
     def reset(self) -> bool:
         """Back to the config as it was opened; `undo` leads back here."""
-        return self._go(self._first)
+        return self._go(self.first)
 
     def _is_own(self, key: str, value: object) -> bool:
         return key in self.opened.values and self.opened.values[key] == value

@@ -15,7 +15,15 @@ NAME_CELLS = 16
 AMOUNT_CELLS = 6
 PHASE_CELLS = 10
 SHORTEST_BAR = 8
-LONGEST_BAR = 40
+NARROW = 38
+"""Cells below which the short names are taken."""
+SHORT_NAMES = {
+    "optimizer state": "optimizer",
+    "layer inputs": "inputs",
+    "kept activations": "kept",
+    "layer at work": "layer",
+    "loss and logits": "loss",
+}
 
 
 class ComponentBars(Panel):
@@ -71,7 +79,7 @@ class ComponentBars(Panel):
         return count if width - NAME_CELLS - AMOUNT_CELLS - count * PHASE_CELLS >= 2 * SHORTEST_BAR else 0
 
     def _bar_cells(self, width: int, beside: int) -> int:
-        return min(max(width - NAME_CELLS - AMOUNT_CELLS - beside - 2, 0), LONGEST_BAR)
+        return max(width - _name_cells(width) - AMOUNT_CELLS - beside - 1, 0)
 
     def _row(self, part: Part, width: int, phases: int) -> Line:
         profile = self._profile
@@ -80,9 +88,11 @@ class ComponentBars(Panel):
         beside = self._beside(part, phases)
         cells = self._bar_cells(width, sum(len(text) for text, _ in beside))
         amount = line((f"{_amount(part.amount):>{AMOUNT_CELLS}}", "value" if part.amount >= 0.005 else "dim"))
-        name = fit(line((plain(part.name), "text")), NAME_CELLS)
-        drawn = fit(line((bar(part.amount / whole if whole > 0 else 0.0, cells), part.role)), cells)
-        return (*name, *drawn, *amount, *beside)
+        named = SHORT_NAMES.get(part.name, part.name) if width < NARROW else part.name
+        name = fit(line((plain(named), "text")), _name_cells(width))
+        full = bar(part.amount / whole if whole > 0 else 0.0, cells)
+        drawn = line((full, part.role), ("░" * (cells - len(full)), "frame"))
+        return (*name, *drawn, (" ", "text"), *amount, *beside)
 
     def _beside(self, part: Part, phases: int) -> Line:
         profile = self._profile
@@ -103,13 +113,18 @@ class ComponentBars(Panel):
 
     def _heading_measured(self, width: int) -> Line:
         cells = self._bar_cells(width, PHASE_CELLS + 7)
-        return line((f"{'':{NAME_CELLS + cells}}{'est.':>{AMOUNT_CELLS}}{'measured':>{PHASE_CELLS}}{'off':>7}", "dim"))
+        return line(
+            (
+                f"{'':{_name_cells(width) + cells + 1}}{'est.':>{AMOUNT_CELLS}}{'measured':>{PHASE_CELLS}}{'off':>7}",
+                "dim",
+            )
+        )
 
     def _heading(self, width: int, phases: int) -> Line:
         profile = self._profile
         assert profile is not None
         cells = self._bar_cells(width, phases * PHASE_CELLS)
-        head = line((f"{'':{NAME_CELLS + cells}}{'GiB':>{AMOUNT_CELLS}}", "dim"))
+        head = line((f"{'':{_name_cells(width) + cells + 1}}{'GiB':>{AMOUNT_CELLS}}", "dim"))
         names = [(_short(phase.name), phase.name == profile.decides) for phase in profile.phases[:phases]]
         return (*head, *line(*((f"{name:>{PHASE_CELLS}}", "value" if own else "dim") for name, own in names)))
 
@@ -118,7 +133,8 @@ class ComponentBars(Panel):
         assert profile is not None
         cells = self._bar_cells(width, phases * PHASE_CELLS)
         head = line(
-            (f"{'together':{NAME_CELLS + cells}}", "dim"), (f"{_amount(profile.peak):>{AMOUNT_CELLS}}", "value")
+            (f"{'together':{_name_cells(width) + cells + 1}}", "dim"),
+            (f"{_amount(profile.peak):>{AMOUNT_CELLS}}", "value"),
         )
         peaks = [(phase.peak, phase.name == profile.decides) for phase in profile.phases[:phases]]
         columns = ((f"{'▸' if own else ''}{_amount(peak)}", own) for peak, own in peaks)
@@ -136,6 +152,10 @@ class ComponentBars(Panel):
             if found is not None
         ]
         return [joined(parts, " · "), *parts[:1]]
+
+
+def _name_cells(width: int) -> int:
+    return 10 if width < NARROW else NAME_CELLS + 1
 
 
 def _amount(amount: float) -> str:

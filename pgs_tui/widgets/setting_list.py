@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pgs_tui.format import plain
-from pgs_tui.widgets.lines import Line, Role, fit, line, line_width, wrapped_into
+from pgs_tui.widgets.lines import Line, Role, fit, joined, line, line_width, wrapped_into
 from pgs_tui.widgets.panel import Panel
 
 NAME_CELLS = 16
@@ -64,7 +64,12 @@ class SettingList(Panel):
         return line((f"* {changed} changed", "key")) if changed else ()
 
     def summary(self) -> Sequence[Line]:
-        return [line((self._tail, "dim"))] if self._tail else ()
+        chosen = self.chosen
+        tail = line((self._tail, "dim"))
+        if chosen is None or chosen.before is None:
+            return [tail]
+        before = line(("was ", "dim"), (plain(chosen.before), "text"))
+        return [joined([before, tail], " · "), before]
 
     def brief(self, width: int) -> Line:
         return self._row(self.selected, width) if self.rows else self.title()

@@ -6,6 +6,8 @@ from textual.binding import Binding
 from pgs_tui.keys import KEYS, RESERVED, ScreenName, bindings_of, hints_of, keys_of
 from screens.dashboard import DashboardScreen
 from screens.inspect import InspectScreen
+from screens.picker import PickerScreen
+from screens.profile import ProfileScreen
 
 MEANINGS = {
     "q": {"leave"},
@@ -27,7 +29,12 @@ MEANINGS = {
     "slash": {"filter"},
     "enter": {"enter"},
 }
-SCREENS: dict[ScreenName, type] = {"dashboard": DashboardScreen, "inspect": InspectScreen}
+SCREENS: dict[ScreenName, type] = {
+    "dashboard": DashboardScreen,
+    "inspect": InspectScreen,
+    "picker": PickerScreen,
+    "profile": ProfileScreen,
+}
 SHARED = {"g", "c"}
 """Keys of no global meaning that happen to do the same on every screen."""
 

@@ -1,0 +1,55 @@
+"""The first line of the profile screen, and what stands in place of the verdict while there is none."""
+
+from __future__ import annotations
+
+from pgs_tui.format import gib, percent, plain
+from pgs_tui.profiling.profiling import Profiling
+from pgs_tui.profiling.shapes import GpuRoom
+from pgs_tui.widgets.lines import Role
+from pgs_tui.widgets.memory_room import SIGNS
+from pgs_tui.widgets.status_line import Status
+
+
+def status_of(name: str, profiling: Profiling, slow: bool) -> Status:
+    """Name of the config, verdict in a word, and the GPU."""
+    sign, state, role = _state(profiling, slow)
+    changed = len(profiling.what_if.changes) if profiling.what_if else 0
+    name = plain(name) + (f" *{changed}" if changed else "")
+    gpu = profiling.profile.gpu if profiling.profile else None
+    return Status(name=name, state=state, sign=sign, role=role, age=_gpu(gpu) if profiling.profile else "no data yet")
+
+
+def said_of(profiling: Profiling) -> tuple[str, bool]:
+    """What is said in place of the verdict, and whether it is bad news; nothing where the verdict holds."""
+    if profiling.ended is not None:
+        return f"{profiling.ended.sentence}; s starts it again", True
+    if profiling.problem:
+        return profiling.problem, True
+    if profiling.is_measuring and profiling.measuring is not None:
+        return f"measuring two steps on this GPU: {profiling.measuring.what or 'starting'}; Esc stops it", False
+    return ("", False) if profiling.profile else ("the model is put together, without its weights", False)
+
+
+def _state(profiling: Profiling, slow: bool) -> tuple[str, str, Role]:
+    if profiling.ended is not None:
+        return "✖", "the profiler ended", "bad"
+    measuring = profiling.measuring
+    if measuring is not None and profiling.is_measuring:
+        done = f" {percent(measuring.share)}" if measuring.share is not None else ""
+        return "◐", f"measuring{done}", "accent"
+    if profiling.problem:
+        return "✖", "not possible", "bad"
+    if profiling.profile is None:
+        return "○", "starting the profiler", "dim"
+    if slow and profiling.is_behind:
+        return "◐", "estimating", "accent"
+    word = profiling.profile.verdict.word
+    sign, role = SIGNS.get(word, SIGNS["unknown"])
+    return sign, word if word in SIGNS and word != "unknown" else "no GPU chosen", role
+
+
+def _gpu(gpu: GpuRoom | None) -> str:
+    if gpu is None:
+        return "no GPU"
+    free = f", {gib(gpu.free)} free" if gpu.held > 0.05 else ""
+    return f"{plain(gpu.name)} {gib(gpu.total)} GiB{free}"
