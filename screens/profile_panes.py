@@ -38,7 +38,7 @@ MESSAGE_SECONDS = 8.0
 def size_classes(width: int, height: int) -> dict[str, bool]:
     """The classes under which the style sheet knows a terminal of this size."""
     return {
-        "-wide": width >= 132,
+        "-wide": width >= 138,
         "-slim": 72 <= width < 100,
         "-slimmer": 56 <= width < 72,
         "-narrow": width < 56,

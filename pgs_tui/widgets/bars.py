@@ -67,3 +67,18 @@ def with_mark(bar_line: Line, share: float, role: Role = "value") -> Line:
             spans.append((text, kind))
         begin = end
     return tuple(spans)
+
+
+def scaled_bar(parts: tuple[Part, ...], total: float, width: int) -> Line:
+    """The same true to scale: every border where it belongs, to a cell, so that small parts may not show at all."""
+    spans: list[Span] = []
+    reached, drawn = 0.0, 0
+    for part in parts:
+        if not isfinite(part.amount) or part.amount <= 0 or not isfinite(total) or total <= 0:
+            continue
+        reached += part.amount
+        cells = min(round(reached / total * width), width) - drawn
+        if cells > 0:
+            spans.append(("█" * (cells - 1) + "▉", part.role))
+            drawn += cells
+    return (*spans, ("░" * (width - drawn), "frame")) if drawn < width else tuple(spans)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pgs_tui.format import gib, plain
 from pgs_tui.profiling.shapes import Profile
-from pgs_tui.widgets.bars import Part, stacked_bar
+from pgs_tui.widgets.bars import Part, scaled_bar
 from pgs_tui.widgets.component_colours import parts_of
 from pgs_tui.widgets.lines import Line, Role, Span, joined, line, line_width, wrapped_into
 from pgs_tui.widgets.panel import Panel
@@ -89,17 +89,17 @@ class MemoryRoom(Panel):
         parts = self._parts(profile)
         gpu = profile.gpu
         if gpu is None:
-            return stacked_bar(parts, profile.total, width)
+            return scaled_bar(parts, profile.total, width)
         if profile.total > gpu.free:
             return self._overfull(parts, profile, gpu.free, width)
         held = min(round(gpu.held / gpu.total * width), width) if gpu.held > 0.05 else 0
-        own = stacked_bar(parts, gpu.free, width - held)
+        own = scaled_bar(parts, gpu.free, width - held)
         return (*own, *line(("▒" * held, HELD)))
 
     def _overfull(self, parts: tuple[Part, ...], profile: Profile, free: float, width: int) -> Line:
         place = min(max(round(free / profile.total * width), 0), width - 1)
         over = f" +{gib(profile.total - free)}"
-        whole = stacked_bar(parts, profile.total, width - 1)
+        whole = scaled_bar(parts, profile.total, width - 1)
         left, right = _cut(whole, place)
         room = line_width(right)
         beyond = over[:room].ljust(room, "░") if room >= len(over) else "░" * room

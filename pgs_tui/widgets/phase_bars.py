@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pgs_tui.format import gib, plain
 from pgs_tui.profiling.shapes import Phase, Profile
-from pgs_tui.widgets.bars import stacked_bar
+from pgs_tui.widgets.bars import scaled_bar
 from pgs_tui.widgets.component_colours import parts_of
 from pgs_tui.widgets.lines import Line, fit, joined, line
 from pgs_tui.widgets.panel import Panel
@@ -67,7 +67,7 @@ class PhaseBars(Panel):
         amount = line((f"{phase.peak:>{AMOUNT_CELLS}.2f}", "value" if decides else "text"))
         return (
             *name,
-            *stacked_bar(parts_of(phase.parts), whole, cells),
+            *scaled_bar(parts_of(phase.parts), whole, cells),
             *amount,
             *line((mark if decides else "", "key")),
         )
