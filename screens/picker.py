@@ -64,6 +64,7 @@ class PickerScreen(PickerPanes, inherit_bindings=False):
         self._ascii_only = look.ascii_only
         self._command = command
         self._page: TextPage | None = None
+        self._told_end = ""
 
     def on_mount(self) -> None:
         self.call_after_refresh(self._search)
@@ -102,6 +103,7 @@ class PickerScreen(PickerPanes, inherit_bindings=False):
         if unread:
             self.run_worker(lambda: self._tell(read(unread)), thread=True, group="reading")
         self.picking.ask(first, self._open_profiler)
+        self._tell_end_of_estimates()
         if self._page is not None:
             self._page.draw_again()
 
@@ -115,9 +117,15 @@ class PickerScreen(PickerPanes, inherit_bindings=False):
 
     def on_picker_screen_answered(self, message: Answered) -> None:
         self.picking.answer(message.news)
-        if self.picking.ended:
-            self.say(f"{self.picking.ended}; r starts it again", "warn")
         self._go_on()
+
+    def _tell_end_of_estimates(self) -> None:
+        """Say once that no more estimates will come, and why."""
+        before, self._told_end = self._told_end, self.picking.ended
+        if before != self._told_end:
+            if self._told_end:
+                self.say(f"{self._told_end}; r starts it again", "warn")
+            self.show_now()
 
     def action_up(self) -> None:
         self._move(-1)
@@ -157,9 +165,8 @@ class PickerScreen(PickerPanes, inherit_bindings=False):
         entry = self._entry()
         if entry is None:
             return
-        if entry.checked is None or entry.must_check:
-            self.picking.take(read([entry.path]))
-            self._go_on()
+        self.picking.take(read([entry.path]))  # it may have been changed since
+        self._go_on()
         if entry.is_valid:
             self.post_message(self.Chosen(entry.path, what))
         else:
@@ -175,7 +182,8 @@ class PickerScreen(PickerPanes, inherit_bindings=False):
         assert entry.checked is not None, "nothing is known of it"
         from screens.text_page import as_written
 
-        text = f"{entry.checked.text}\n\ne edits it, and checks it again"
+        text = entry.checked.text.replace(str(entry.path), entry.path.name)
+        text = f"{text}\n\ne edits it, and checks it again"
         self._open_page(entry.shown, lambda cells: as_written(text, cells))
 
     def _open_page(self, title: str, text: Text) -> None:

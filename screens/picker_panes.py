@@ -75,6 +75,8 @@ class PickerPanes(Screen[None], inherit_bindings=False):
         self.list.said = (
             f"no config has {self.list.filter}; Esc shows all" if self.list.filter else nothing_found(picking)
         )
+        self.list.total = len(picking.collection)
+        self.list.hopeless = bool(picking.ended)
         self.list.beside = told_beside(picking)
         self.list.show(groups)
         self.status_line.show(status_of(picking))
@@ -83,7 +85,7 @@ class PickerPanes(Screen[None], inherit_bindings=False):
     def show_details(self) -> None:
         """Tell of the selected config."""
         entry = self.list.entry
-        self.details.show(entry, folder_name(entry.path) if entry else "")
+        self.details.show(entry, folder_name(entry.path) if entry else "", self.picking.ended)
 
     def say(self, text: str, role: Role = "accent") -> None:
         if self._message_timer is not None:

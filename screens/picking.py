@@ -67,11 +67,14 @@ class Picking:
         """Whether any answer about memory has come, so that no GPU means that there is none."""
         self.ended = ""
         """Why there is no profiler any more."""
+        self.runs_known = False
+        """Whether the registry of runs was looked up."""
         self.number = 0
         self._known: Collection | None = None
         self._server: Server | None = None
         self._waiting: Path | None = None
         self._reading = False
+        self._has_answered = False
 
     def search_again(self) -> int:
         """Begin anew, keeping in sight what is known. Returns the number of the search."""
@@ -102,6 +105,7 @@ class Picking:
                     entry.take(checked)
         elif isinstance(news, Runs):
             self.collection.take_runs(news.runs)
+            self.runs_known = True
         elif news.number == self.number:
             self.collection.add(news.found, self._known)
             self.tally, self.searched = news.tally, news.done
@@ -132,17 +136,31 @@ class Picking:
         from pgs_tui.serving.client import Ended
 
         waiting, self._waiting = self._waiting, None
-        if isinstance(news, Ended):
-            self._server = None
-            self.ended = news.sentence
-            return
         entry = self.collection.get(waiting)
+        if isinstance(news, Ended):
+            self._take_end(news.sentence, entry)
+            return
+        self._has_answered = True
         if entry is None:
             return
         profile: Profile | None = news.result
         entry.estimate, entry.trouble = profile, news.error
         if profile is not None:
             self.gpu, self.asked = profile.gpu, True
+
+    def _take_end(self, sentence: str, entry: Entry | None) -> None:
+        """A profiler that one config has killed is started again for the others; one that never answered is not."""
+        self._server = None
+        if entry is not None:
+            entry.trouble = sentence
+        if not self._has_answered:
+            self.ended = sentence
+        self._has_answered = False
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no answer is waited for."""
+        return self._waiting is None and not self._reading
 
     def start_again(self) -> None:
         """Ask a new profiler, after the old one has ended."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from textwrap import wrap
 from typing import ClassVar
 
-from rich.cells import chop_cells
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.screen import ModalScreen
@@ -20,9 +20,13 @@ Text = Callable[[int], Sequence[Line]]
 
 
 def as_written(text: str, cells: int) -> list[Line]:
-    """The text line by line with its blanks; what is too long goes on in the next line."""
-    cut = (piece for written in text.splitlines() for piece in chop_cells(plain(written), max(cells, 2)) or [""])
-    return [line((piece, "text")) for piece in cut]
+    """The text line by line with its blanks; what is too long goes on in the next line, further to the right."""
+    return [line((piece, "text")) for written in text.splitlines() for piece in _pieces(plain(written), cells) or [""]]
+
+
+def _pieces(written: str, cells: int) -> list[str]:
+    indentation = " " * min(len(written) - len(written.lstrip()) + 2, cells // 2)
+    return wrap(written, max(cells, 2), subsequent_indent=indentation, break_on_hyphens=False)
 
 
 class TextPage(ModalScreen[None], inherit_bindings=False):

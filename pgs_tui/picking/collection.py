@@ -60,9 +60,10 @@ class Entry:
         return self.estimate.verdict.word if self.estimate and self.estimate.gpu else ""
 
     def take(self, checked: Checked) -> None:
-        """It was read again; an estimate of what stood there before may still be the right one, and is asked anew."""
+        """It was read, perhaps once more; the estimate of another config that stood there is asked for anew."""
+        is_another = self.checked is None or self.checked.config != checked.config
         self.checked, self.must_check = checked, False
-        self.must_estimate = checked.is_valid
+        self.must_estimate = checked.is_valid and (is_another or self.must_estimate)
         if not checked.is_valid:
             self.estimate, self.trouble = None, ""
 

@@ -31,11 +31,11 @@ def age(seconds: float) -> str:
     return next((f"{seconds / span:.0f} {unit}" for span, unit in _SPANS if seconds >= span), "now")
 
 
-def memory(entry: Entry) -> str:
-    """`15.7 GiB`; `…` while it is being worked out, `–` where there is no answer."""
+def memory(entry: Entry, hopeless: bool = False) -> str:
+    """`15.7 GiB`; `…` while it is being worked out, `–` where there is no answer, or `hopeless`ly none will come."""
     if entry.estimate is not None:
         return f"{gib(entry.estimate.total)} GiB"
-    if entry.is_valid is False or entry.trouble:
+    if entry.is_valid is False or entry.trouble or hopeless:
         return "–"
     return "…"
 

@@ -24,13 +24,14 @@ class ConfigDetails(Panel):
         super().__init__(id=id)
         self._entry: Entry | None = None
         self._here = ""
+        self._hopeless = ""
         self._first = 0
 
-    def show(self, entry: Entry | None, path: str) -> None:
-        """Tell of this config, whose file people know as `path`."""
+    def show(self, entry: Entry | None, path: str, hopeless: str = "") -> None:
+        """Tell of this config, whose file people know as `path`; `hopeless` is why no estimate will come."""
         if self._entry is None or entry is None or entry.path != self._entry.path:
             self._first = 0
-        self._entry, self._here = entry, path
+        self._entry, self._here, self._hopeless = entry, path, hopeless
         self.redraw()
 
     def scroll(self, lines: int) -> None:
@@ -78,7 +79,7 @@ class ConfigDetails(Panel):
     def _memory(self, entry: Entry) -> Fact:
         estimate = entry.estimate
         if estimate is None:
-            return "memory", plain(entry.trouble) or "being worked out", "dim"
+            return "memory", plain(entry.trouble or self._hopeless) or "being worked out", "dim"
         if not estimate.gpu:
             return "memory", f"{memory(entry)} at the peak; there is no GPU here to compare it with", "text"
         sign, role = VERDICTS.get(estimate.verdict.word, ("·", "dim"))

@@ -16,6 +16,8 @@ from pgs_tui.widgets.panel import Panel
 
 MARGIN = 2
 """Lines that stay in sight above and below the selected one."""
+LOWEST_WITH_HEAD = 8
+"""Lines below which the names of the columns are left out."""
 NAME_CELLS = (16, 40)
 VERDICTS: dict[str, tuple[str, Role]] = {
     "fits": ("✔", "good"),
@@ -43,7 +45,7 @@ def columns_of(cells: int, longest_name: int) -> Columns:
     """What of a row fits into so many cells, behind its markers."""
     trains = 13 if cells >= 92 else 0
     data = 18 if cells >= 118 else 0
-    batch = 14 if cells >= 44 else 0
+    batch = 15 if cells >= 44 else 0
     verdict = 15 if cells >= 66 else 2
     run = 18 if cells >= 100 else 8 if cells >= 74 else 0
     rest = cells - trains - data - batch - 9 - verdict - run
@@ -62,6 +64,10 @@ class ConfigList(Panel):
         self.said = "looking for configs"
         """What to say while there is nothing to list."""
         self.filter = ""
+        self.total = 0
+        """Configs in all, the filtered ones too."""
+        self.hopeless = False
+        """True when no more estimates will come."""
         self.beside = ""
         """What was seen beside the configs."""
         self._first = 0
@@ -93,7 +99,8 @@ class ConfigList(Panel):
     @property
     def room(self) -> int:
         """Rows that fit."""
-        return max(self.size.height - 2, 1)
+        inside = max(self.size.height - 2, 1)
+        return inside - 1 if inside >= LOWEST_WITH_HEAD else inside
 
     @property
     def place(self) -> int:
@@ -114,7 +121,10 @@ class ConfigList(Panel):
         return joined([line(("configs", "title")), line((plain(self.filter), "accent"))], " ")
 
     def value(self) -> Line:
-        return line((whole(len(self.entries)), "value")) if self.groups else ()
+        if not self.groups:
+            return ()
+        of_all = f" of {whole(self.total)}" if self.filter else ""
+        return line((whole(len(self.entries)), "value"), (of_all, "dim"))
 
     def summary(self) -> Sequence[Line]:
         beside = line((plain(self.beside), "dim"))
@@ -129,12 +139,25 @@ class ConfigList(Panel):
         if not self.groups:
             return [line((text, "dim")) for text in self.said.split("\n")]
         rows = self._rows()
-        self._keep_in_sight(rows, height)
         columns = self._columns(width)
-        return [
-            self._row(row, width, columns) if isinstance(row, Entry) else line((plain(row), "accent"))
-            for row in rows[self._first : self._first + height]
-        ]
+        head = [self._head(columns)] if height >= LOWEST_WITH_HEAD else []
+        height -= len(head)
+        self._keep_in_sight(rows, height)
+        shown = rows[self._first : self._first + height]
+        listed = (self._row(r, width, columns) if isinstance(r, Entry) else line((plain(r), "accent")) for r in shown)
+        return [*head, *listed]
+
+    def _head(self, columns: Columns) -> Line:
+        """The names of the columns."""
+        named = (
+            ("config", columns.name),
+            ("trains", columns.trains),
+            ("data", columns.data),
+            ("batch × length", columns.batch),
+        )
+        text = "".join(f"{name:<{cells}}" for name, cells in named if cells)
+        last = "last run" if columns.run else ""
+        return line((f"   {text}{'memory':>{columns.memory - 1}} {'':<{columns.verdict}}{last}", "dim"))
 
     def _rows(self) -> list[Entry | str]:
         """Headings and configs, line by line."""
@@ -169,7 +192,9 @@ class ConfigList(Panel):
             (columns.batch, batch_and_length(config) if config else ""),
         )
         facts = [_column(plain(text), "text", size) for size, text in told if size]
-        facts.append(line((f"{memory(entry):>{columns.memory - 1}} ", "value" if entry.estimate else "dim")))
+        facts.append(
+            line((f"{memory(entry, self.hopeless):>{columns.memory - 1}} ", "value" if entry.estimate else "dim"))
+        )
         facts.append(_column(*self._verdict(entry, columns.verdict), columns.verdict))
         if columns.run and entry.last_run:
             told_run = (long_run if columns.run > 8 else short_run)(entry.last_run, time.time())
