@@ -1,6 +1,6 @@
 """What a screen shows, kept in a file: its text, and below it the style of every cell.
 
-After a change on purpose: `PGS_WRITE_SNAPSHOTS=1 python -m pytest tests/screens` writes them anew; look at the difference.
+After a change on purpose, `PGS_WRITE_SNAPSHOTS=1 python -m pytest tests/screens` writes them anew.
 """
 
 from __future__ import annotations

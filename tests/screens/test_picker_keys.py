@@ -66,7 +66,7 @@ async def test_q_leaves(here: Path) -> None:
 
 async def test_a_config_that_changed_after_it_was_listed_is_not_started_unread(here: Path) -> None:
     path = write_config(here / "a.yaml")
-    async with picker(here) as (screen, pilot):
+    async with picker(here) as (_, pilot):
         path.write_text(path.read_text().replace("max_seq_length", "max_length"))
         await pilot.press("enter")
         assert "data.max_length: unknown key" in await page(pilot)
@@ -159,7 +159,7 @@ async def test_the_last_run_of_a_config_is_told(here: Path) -> None:
     end = End(status="finished", reason="all steps done", exit_code=0, last_step=9)
     now = time.time()
     run.events.write_text("".join(encode(event, now) + "\n" for event in (start, step(9, 1.92), end)))
-    async with picker(here) as (screen, pilot):
+    async with picker(here) as (screen, _):
         assert "✔ 2 h ago" in texts(screen)["configs"] and "1.92" in texts(screen)["configs"]
         assert "finished: step 9 of 9, loss 1.92" in texts(screen)["details"]
         assert len(screen.list.entries) == 1, "the run's own config is no config to choose"
