@@ -63,7 +63,7 @@ def _shape_of(name: str, trusts: bool, folder: Path, changed: int) -> ModelShape
         import transformers.modeling_utils  # noqa: F401
     from transformers import AutoConfig
 
-    with explained(folder, Model(name_or_path=name), "model"):
+    with explained(folder, Model(name_or_path=name), "architecture"):
         architecture = AutoConfig.from_pretrained(folder, trust_remote_code=trusts)
     return ModelShape(name, folder, architecture)
 
@@ -78,9 +78,10 @@ def _build(shape: ModelShape, config: Config) -> PreTrainedModel:
     options: dict[str, Any] = {
         "dtype": weights_dtype(config.model, torch.device("cuda")),
         "trust_remote_code": config.model.trust_remote_code,
-        "attn_implementation": _attention(config),
     }
-    with explained(shape.folder, config.model, "model"), torch.device("meta"):
+    if (attention := _attention(config)) != "auto":
+        options["attn_implementation"] = attention
+    with explained(shape.folder, config.model, "architecture"), torch.device("meta"):
         model: PreTrainedModel = AutoModelForCausalLM.from_config(deepcopy(shape.architecture), **options)
     if config.train.freeze_non_attention:
         freeze_non_attention(model)
@@ -88,5 +89,6 @@ def _build(shape: ModelShape, config: Config) -> PreTrainedModel:
 
 
 def _attention(config: Config) -> str:
-    """Flash attention holds what torch's own does, and may not be installed here."""
-    return "eager" if config.model.attn_implementation == "eager" else "sdpa"
+    """Flash attention may not be installed here, and holds what torch's own does."""
+    wanted = config.model.attn_implementation
+    return "auto" if wanted == "flash_attention_2" else wanted
