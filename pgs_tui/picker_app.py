@@ -15,6 +15,7 @@ from screens.picker import STYLE_SHEET, PickerScreen
 
 if TYPE_CHECKING:  # what the first frame does not need is imported after it
     from screens.inspect import InspectScreen
+    from screens.profile import ProfileScreen
 
 
 class PickerApp(ThemedApp):
@@ -27,6 +28,7 @@ class PickerApp(ThemedApp):
     ) -> None:
         """`shipped` replaces the configs of the program, `command` that of the profiler; tests do that."""
         super().__init__(look)
+        self._command = command
         self.picker = PickerScreen(goal.here, look, shipped, command)
 
     def get_default_screen(self) -> PickerScreen:
@@ -44,11 +46,27 @@ class PickerApp(ThemedApp):
             self.exit(Goodbye(next=StartConfig(message.path, (), short_name(message.path))))
         elif message.what == "inspect":
             self._inspect(message.path)
+        else:
+            self._profile(message.path)
 
     def _inspect(self, path: Path) -> None:
         from screens.inspect import InspectScreen
 
         self.push_screen(InspectScreen(short_name(path), ("--config", str(path)), self.look, above=True))
 
+    def _profile(self, path: Path) -> None:
+        from screens.profile import ProfileScreen
+
+        def back(_: None) -> None:
+            self.picker.look_again()  # a config with other values may have been written
+
+        self.push_screen(ProfileScreen(short_name(path), path, self.look, above=True, command=self._command), back)
+
     def on_inspect_screen_leaving(self, message: InspectScreen.Leaving) -> None:
         self.exit(Goodbye())
+
+    def on_profile_screen_leaving(self, message: ProfileScreen.Leaving) -> None:
+        self.exit(Goodbye())
+
+    def on_profile_dialogs_starting(self, message: ProfileScreen.Starting) -> None:
+        self.exit(Goodbye(next=StartConfig(message.config, message.overrides, short_name(message.config))))

@@ -242,9 +242,13 @@ class PickerScreen(PickerPanes, inherit_bindings=False):
             self._show_problems(entry)
 
     def action_rescan(self) -> None:
+        self.look_again()
+        self.say("looking again")
+
+    def look_again(self) -> None:
+        """Look for configs once more, and read them anew; what is known stays in sight meanwhile."""
         self.picking.start_again()
         self._search()
-        self.say("looking again")
 
     def action_filter(self) -> None:
         from screens.filter_prompt import FilterPrompt

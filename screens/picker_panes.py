@@ -75,6 +75,7 @@ class PickerPanes(Screen[None], inherit_bindings=False):
         self.list.said = (
             f"no config has {self.list.filter}; Esc shows all" if self.list.filter else nothing_found(picking)
         )
+        self.list.without_gpu = picking.asked and picking.gpu is None
         self.list.total = len(picking.collection)
         self.list.hopeless = bool(picking.ended)
         self.list.beside = told_beside(picking)

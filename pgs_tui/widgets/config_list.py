@@ -41,12 +41,12 @@ class Columns:
     run: int
 
 
-def columns_of(cells: int, longest_name: int) -> Columns:
-    """What of a row fits into so many cells, behind its markers."""
+def columns_of(cells: int, longest_name: int, without_gpu: bool = False) -> Columns:
+    """What of a row fits into so many cells, behind its markers. Without a GPU there are no verdicts."""
     trains = 13 if cells >= 92 else 0
-    data = 18 if cells >= 118 else 0
+    data = 18 if cells >= 114 else 0
     batch = 15 if cells >= 44 else 0
-    verdict = 15 if cells >= 66 else 2
+    verdict = 1 if without_gpu else 15 if cells >= 66 else 2
     run = 18 if cells >= 100 else 8 if cells >= 74 else 0
     rest = cells - trains - data - batch - 9 - verdict - run
     shortest, longest = NAME_CELLS
@@ -64,6 +64,7 @@ class ConfigList(Panel):
         self.said = "looking for configs"
         """What to say while there is nothing to list."""
         self.filter = ""
+        self.without_gpu = False
         self.total = 0
         """Configs in all, the filtered ones too."""
         self.hopeless = False
@@ -173,7 +174,8 @@ class ConfigList(Panel):
         self._first = min(max(self._first, 0), max(len(rows) - height, 0))
 
     def _columns(self, cells: int) -> Columns:
-        return columns_of(cells - 3, max((width(plain(entry.shown)) for entry in self.entries), default=0))
+        longest = max((width(plain(entry.shown)) for entry in self.entries), default=0)
+        return columns_of(cells - 3, longest, self.without_gpu)
 
     def _row(self, entry: Entry, cells: int, columns: Columns) -> Line:
         chosen = entry.path == self.selected

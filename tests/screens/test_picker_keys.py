@@ -202,3 +202,13 @@ async def test_inspect_opens_above_and_comes_back(here: Path) -> None:
         assert "starting the inspector" in "\n".join(screen_text(screen.app))
         await pilot.press("escape")
         await until(pilot, lambda: screen.app.screen is screen)
+
+
+async def test_profile_opens_above_and_a_config_written_there_is_listed(here: Path) -> None:
+    write_config(here / "a.yaml")
+    async with picker(here) as (screen, pilot):
+        await pilot.press("p")
+        await until(pilot, lambda: screen.app.screen is not screen)
+        write_config(here / "a-2.yaml", batch=1)
+        await pilot.press("escape")
+        await until(pilot, lambda: screen.app.screen is screen and "a-2.yaml" in texts(screen)["configs"])
