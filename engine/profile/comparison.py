@@ -38,7 +38,8 @@ class Compared:
 def compare(estimate: Estimate, measured: Measurement) -> tuple[Compared, ...]:
     """Every part that was measured; none of a run for which the memory did not suffice."""
     pairs: list[tuple[str, float, float | None]] = [
-        (name, _most_of(estimate, name), measured.components.get(name)) for name in (*HELD, GRADIENTS)
+        *((name, estimate.components.get(name, 0.0), measured.components.get(name)) for name in HELD),
+        (GRADIENTS, _all_gradients(estimate), measured.components.get(GRADIENTS)),
     ]
     if measured.peak_gib is not None:
         held = sum(measured.components.get(name, 0.0) for name in HELD)
@@ -102,5 +103,6 @@ def measured_document(estimate: Estimate, measured: Measurement) -> dict[str, An
     }
 
 
-def _most_of(estimate: Estimate, name: str) -> float:
-    return max((phase.parts.get(name, 0.0) for phase in estimate.phases), default=estimate.components.get(name, 0.0))
+def _all_gradients(estimate: Estimate) -> float:
+    """Those of all trained weights, which are there when the optimizer begins."""
+    return next((phase.parts.get(GRADIENTS, 0.0) for phase in estimate.phases if phase.name == "optimizer"), 0.0)

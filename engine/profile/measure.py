@@ -78,13 +78,15 @@ def measure(
     gpu: GpuToMeasure | None,
     tell: Tell = lambda progress: None,
     is_stopped: Callable[[], bool] = lambda: False,
+    environment: Mapping[str, str] | None = None,
     command: Sequence[str] = ENGINE,
 ) -> Measurement:
     """Train a few steps of the config and return what they took; no process is left behind, however this ends.
 
     `gpu` is the one of `gpu_to_measure`; None measures a run wherever torch puts it, which is for trying this on the
-    CPU. `command` replaces the engine's (tests do that). Out of memory is a result. Raises UserError when the engine
-    ends with another reason, MeasuringStoppedError soon after `is_stopped` says so.
+    CPU. `environment` adds to this process's, `command` replaces the engine's (tests do that). Out of memory is a
+    result. Raises UserError when the engine ends with another reason, MeasuringStoppedError soon after `is_stopped`
+    says so.
     """
     seen = _Seen(tell)
     seen.say("loading model")
@@ -94,7 +96,7 @@ def measure(
         printed, run = folder / "printed.txt", RunDir(folder / "run")
         reader = EventReader(run.events)
         arguments = (*command, "--config", str(workload.config), "--run-dir", str(run.path))
-        with _training(arguments, printed, _environment(folder)) as process:
+        with _training(arguments, printed, _environment(environment or {}, folder)) as process:
             while True:
                 has_ended = process.poll() is not None  # asked before reading: what it wrote last is read after it
                 for stamped in reader.poll().events:
@@ -135,12 +137,13 @@ def _training(
                 process.stdin.close()
 
 
-def _environment(folder: Path) -> dict[str, str]:
+def _environment(more: Mapping[str, str], folder: Path) -> dict[str, str]:
     """Of the engine: its run is listed in the folder, not among the user's, and its rows are in no cache."""
     root = str(Path(__file__).resolve().parents[2])
     paths = [root, *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
     return {
         **os.environ,
+        **more,
         "PYTHONSAFEPATH": "1",
         "PYTHONUTF8": "1",
         "PYTHONPATH": os.pathsep.join(dict.fromkeys(paths)),

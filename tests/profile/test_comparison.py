@@ -29,7 +29,7 @@ ON_CPU = replace(
     peak_gib=None,
     reserved_gib=None,
     context_gib=None,
-    components={"weights": 8.0, "gradients": 0.1},
+    components={"weights": 8.0, "gradients": 1.0},
 )
 TOO_LARGE = Measurement(gpu="NVIDIA H200", driver=None, torch="2.11.0", fits=False, reason="Out of memory at step 1.")
 
@@ -45,7 +45,7 @@ def test_every_measured_part_stands_beside_its_estimate() -> None:
 
 
 def test_without_a_gpu_there_are_the_sizes_that_need_none() -> None:
-    assert [one.name for one in compare(ESTIMATE, ON_CPU)] == ["weights", "gradients"]
+    assert [(one.name, one.difference) for one in compare(ESTIMATE, ON_CPU)] == [("weights", 0.0), ("gradients", 0.0)]
     assert "without a GPU" in sentence(ESTIMATE, ON_CPU)
 
 

@@ -1,9 +1,9 @@
-"""Puts the results into docs/performance.md.
+"""Puts the results into docs/performance.md and docs/profile.md.
 
     PYTHONPATH=. python -m tests.bench.training.page
 
-The page has blocks between `<!-- NAME of FILE -->` and `<!-- end -->`, FILE below docs/performance/; what stands in a
-block is made anew from its file. Where there is no file, the block says that nothing has been measured.
+The pages have blocks between `<!-- NAME of FILE -->` and `<!-- end -->`, FILE below docs/performance/; what stands in
+a block is made anew from its file. Where there is no file, the block says that nothing has been measured.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from tests.bench.training.accuracy_table import accuracy_table
 from tests.bench.training.results import load_results
 from tests.bench.training.table import (
     comparison_table,
@@ -27,6 +28,7 @@ from tests.bench.training.table import (
 from tests.bench.training.workload import PROJECT
 
 PAGE = PROJECT / "docs" / "performance.md"
+PAGES = (PAGE, PROJECT / "docs" / "profile.md")
 RESULTS = PROJECT / "docs" / "performance"
 BLOCK = re.compile(r"(<!-- (?P<name>[a-z]+) of (?P<file>[\w.]+) -->\n).*?(\n<!-- end -->)", re.DOTALL)
 MAKERS: dict[str, Callable[[dict[str, Any]], str]] = {
@@ -37,7 +39,11 @@ MAKERS: dict[str, Callable[[dict[str, Any]], str]] = {
     "machine": machine_line,
 }
 
-FROM_ONE_BENCH: dict[str, Callable[[dict[str, Any] | None], str]] = {"dashboard": dashboard_table, "ways": ways_table}
+FROM_ONE_BENCH: dict[str, Callable[[dict[str, Any] | None], str]] = {
+    "dashboard": dashboard_table,
+    "ways": ways_table,
+    "accuracy": accuracy_table,
+}
 
 
 def filled(page: str, results: Path) -> str:
@@ -57,7 +63,8 @@ def made(name: str, path: Path) -> str:
 
 
 def main() -> None:
-    PAGE.write_text(filled(PAGE.read_text(), RESULTS))
+    for page in PAGES:
+        page.write_text(filled(page.read_text(), RESULTS))
 
 
 if __name__ == "__main__":
