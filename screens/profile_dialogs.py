@@ -47,10 +47,7 @@ class ProfileDialogs(ProfilePanes, inherit_bindings=False):
         if what_if is None:
             return False
         if key == GPU:
-            targets = self._targets()
-            now = what_if.wanted.target
-            place = targets.index(now) if now in targets else 0
-            return what_if.aim(targets[(place + direction) % len(targets)])
+            return what_if.aim(self.profiling.target_after(direction))
         if key not in what_if.opened.kinds:
             self.say(f"{key} is not changed here; u takes it back")
             return False
@@ -58,12 +55,6 @@ class ProfileDialogs(ProfilePanes, inherit_bindings=False):
             return True
         self.say("that is the smallest value")
         return False
-
-    def _targets(self) -> list[Target]:
-        """What the arrow keys lead to: this machine's own GPU, then the others, and a size that was typed."""
-        target = self.profiling.target
-        known = [Target(), *(Target(one.name) for one in self.profiling.gpus)]
-        return known if target in known else [target, *known]
 
     def choose(self, row: SettingRow) -> None:
         """Have a value of the setting chosen or written."""
@@ -118,10 +109,18 @@ class ProfileDialogs(ProfilePanes, inherit_bindings=False):
             elif chosen is not None:
                 self._aim(Target() if chosen == OWN else Target(chosen.removeprefix("=")))
 
-        listed = [Choice(f"={one.name}", one.name, f"{one.memory:.1f} GiB") for one in self.profiling.gpus]
-        offered = [Choice(OWN, "this machine's"), *listed, Choice(TYPED, "a size in GiB…")]
-        target = self.profiling.target
-        now = OWN if target.is_own else TYPED if target.name is None else f"={target.name}"
+        profiling = self.profiling
+        sizes = {one.name: f"{one.memory:.1f} GiB" for one in profiling.gpus}
+        own = next((one for one in profiling.gpus if one.here), None)
+        names = [target.name for target in profiling.targets if target.name is not None]
+        offered = [
+            Choice(OWN, own.name if own else "this machine's own", "this machine's" if own else "none here"),
+            *(Choice(f"={name}", name, sizes.get(name, "")) for name in names),
+            Choice(TYPED, "a size in GiB…"),
+        ]
+        target = profiling.target
+        gpu = profiling.profile.gpu if profiling.profile else None
+        now = OWN if target.is_own else TYPED if target.name is None else f"={gpu.name if gpu else target.name}"
         self.app.push_screen(Choose("GPU", offered, now, self.key_bar.glyphs), take)
 
     def _write_size(self) -> None:

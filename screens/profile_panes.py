@@ -29,7 +29,7 @@ from pgs_tui.widgets.setting_list import SettingList
 from pgs_tui.widgets.status_line import StatusLine
 from pgs_tui.widgets.work_panel import WorkPanel
 from screens.profile_rows import rows_of
-from screens.profile_status import said_of, status_of
+from screens.profile_status import instead_of_changes, said_of, status_of
 
 STYLE_SHEET = Path(__file__).with_name("profile.tcss")
 MESSAGE_SECONDS = 8.0
@@ -128,7 +128,9 @@ class ProfilePanes(Screen[None], inherit_bindings=False):
         self.settings.show(rows, f"{whole(tokens)} tokens a step" if tokens is not None else "")
         self.components.show(profile, profiling.measured)
         self.phases.show(profile)
-        self.changes.show(profiling.advice, self._instead_of_changes(), profiling.is_behind or profiling.lacks_advice)
+        self.changes.show(
+            profiling.advice, instead_of_changes(profiling), profiling.is_behind or profiling.lacks_advice
+        )
         self.work.show(profile)
         if profiling.said:
             self.say(profiling.said)
@@ -138,14 +140,6 @@ class ProfilePanes(Screen[None], inherit_bindings=False):
     def show_status(self) -> None:
         """Bring the first line up to date."""
         self.status_line.show(status_of(self.config_name, self.profiling, self.is_slow))
-
-    def _instead_of_changes(self) -> str:
-        profiling = self.profiling
-        if profiling.profile is None:
-            return "no estimate yet"
-        if profiling.is_behind or profiling.lacks_advice:
-            return "looking for changes that would help"
-        return "nothing to change" if profiling.profile.gpu else "choose a GPU to see what would help there"
 
     def say(self, text: str, role: Role = "accent") -> None:
         """Say something in place of the keys, for a while."""

@@ -38,12 +38,11 @@ def _row(profiling: Profiling, setting: Setting) -> SettingRow:
 
 
 def _gpu(profiling: Profiling) -> str:
-    """Its name; of this machine's own the one that it turned out to be."""
-    target = profiling.target
+    """Its name, as the profiler calls it once it has answered."""
     profile = profiling.profile
-    if target.is_own and profile is not None and not profiling.is_behind:
+    if profile is not None and not profiling.is_behind and profiling.target.memory is None:
         return profile.gpu.name if profile.gpu else "none here"
-    return str(target)
+    return str(profiling.target)
 
 
 def _gpu_before(what_if: WhatIf | None) -> str | None:

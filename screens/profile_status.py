@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from pgs_tui.format import gib, percent, plain
 from pgs_tui.profiling.profiling import Profiling
-from pgs_tui.profiling.shapes import GpuRoom
+from pgs_tui.profiling.shapes import Fitting, GpuRoom
 from pgs_tui.widgets.lines import Role
 from pgs_tui.widgets.memory_room import SIGNS
 from pgs_tui.widgets.status_line import Status
+
+SIZES_NAMED = 4
 
 
 def status_of(name: str, profiling: Profiling, slow: bool) -> Status:
@@ -28,6 +30,29 @@ def said_of(profiling: Profiling) -> tuple[str, bool]:
     if profiling.is_measuring and profiling.measuring is not None:
         return f"measuring two steps on this GPU: {profiling.measuring.what or 'starting'}; Esc stops it", False
     return ("", False) if profiling.profile else ("the model is put together, without its weights", False)
+
+
+def instead_of_changes(profiling: Profiling) -> str:
+    """What is said where there are no changes that would help."""
+    profile = profiling.profile
+    if profile is None:
+        return "no estimate yet"
+    if profile.gpu is None:
+        return _sizes(profile.sizes) or "choose a GPU to see what would help there"
+    if profiling.is_behind or profiling.lacks_advice:
+        return "looking for changes that would help"
+    return "no single change that would help"
+
+
+def _sizes(sizes: tuple[Fitting, ...]) -> str:
+    """The smallest GPUs that it would fit, and those on which it would be tight."""
+    parts = []
+    for word, said in (("fits", "it would fit"), ("tight", "be tight on")):
+        found = [one for one in sizes if one.word == word]
+        names = ", ".join(f"{one.name}" for one in found[:SIZES_NAMED])
+        more = f" and {len(found) - SIZES_NAMED} more" if len(found) > SIZES_NAMED else ""
+        parts += [f"{said} {names}{more}"] if found else []
+    return "; ".join(parts) or ("it would fit no GPU of the table" if sizes else "")
 
 
 def _state(profiling: Profiling, slow: bool) -> tuple[str, str, Role]:

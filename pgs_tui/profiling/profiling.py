@@ -79,6 +79,25 @@ class Profiling:
         return self.what_if.wanted.target if self.what_if else self._target
 
     @property
+    def targets(self) -> tuple[Target, ...]:
+        """The GPUs to choose from: this machine's own, its others, those of the table, and one that was typed."""
+        here = [one for one in self.gpus if one.here]
+        others = (*here[1:], *(one for one in self.gpus if not one.here))
+        known = (Target(), *(Target(one.name) for one in others))
+        return known if self._aimed in known else (self._aimed, *known)
+
+    @property
+    def _aimed(self) -> Target:
+        """The target, under the name that the profiler gave it."""
+        gpu = self.profile.gpu if self.profile and not self.is_behind else None
+        return self.target if gpu is None or self.target.name is None else Target(gpu.name)
+
+    def target_after(self, direction: int) -> Target:
+        """The next one up (1) or down (-1)."""
+        targets = self.targets
+        return targets[(targets.index(self._aimed) + direction) % len(targets)]
+
+    @property
     def is_behind(self) -> bool:
         """What is shown is not yet what is asked about."""
         return self._shown != self._question
@@ -160,9 +179,8 @@ class Profiling:
     def _take_estimate(self, answer: Answer) -> None:
         asked, self._asked = self._asked, None
         if not answer.error:
-            advice = self.advice
-            self.profile, self._shown, self.problem = answer.result, asked, ""
-            self.profile = replace(answer.result, changes=advice)
+            self.profile = replace(answer.result, changes=self.advice)  # old ones stay until there is new advice
+            self._shown, self.problem = asked, ""
         elif asked == self._question:
             self.problem = answer.error
             return
@@ -171,7 +189,7 @@ class Profiling:
 
     def _take_advice(self, answer: Answer) -> None:
         if self.profile is not None and not answer.error and self._advised == self._shown:
-            self.profile = replace(self.profile, changes=answer.result.changes)
+            self.profile = answer.result
 
     def _take_measuring(self, answer: Answer) -> None:
         if answer.error:
@@ -188,8 +206,7 @@ class Profiling:
         elif measuring.state == "done":
             self._take_measured(measuring.result)
 
-    def _take_measured(self, result: Profile | Measured | None) -> None:
-        measured = result.measured if isinstance(result, Profile) else result
+    def _take_measured(self, measured: Measured | None) -> None:
         if measured is None or self._measured_for is None:
             return
         self._measured = (self._measured_for.changes, measured)

@@ -130,11 +130,25 @@ class Measured:
 
 
 @dataclass(frozen=True, slots=True)
+class Fitting:
+    """A GPU of the table, and whether the config fits it, in a word."""
+
+    name: str
+    memory: float
+    word: str
+
+    @classmethod
+    def of(cls, found: Json) -> Fitting:
+        return cls(str(found["name"]), float(found["memory_gib"]), str(found["word"]))
+
+
+@dataclass(frozen=True, slots=True)
 class Profile:
     """The estimate of one config on one GPU, or on none that is known.
 
     `peak` is what the tensors take at the worst moment, which lies in the phase `decides`; `reserved` what the
-    allocator takes for it; `total` that and the GPU's context. `components` are the parts of that phase.
+    allocator takes for it; `total` that and the GPU's context. `components` are the parts of that phase. Where no GPU
+    is known, `sizes` are those that one could have, from the smallest on.
     """
 
     model: str
@@ -152,6 +166,7 @@ class Profile:
     assumptions: tuple[str, ...] = ()
     work: Work = Work()
     measured: Measured | None = None
+    sizes: tuple[Fitting, ...] = ()
 
     @classmethod
     def of(cls, found: Json) -> Profile:
@@ -172,6 +187,7 @@ class Profile:
             assumptions=_texts(found, "assumptions"),
             work=Work.of(found.get("work") or {}),
             measured=Measured.of(measured) if measured else None,
+            sizes=tuple(Fitting.of(one) for one in found.get("sizes") or ()),
         )
 
 
@@ -196,7 +212,7 @@ class Measuring:
     what: str = ""
     done: int = 0
     total: int = 0
-    result: Profile | Measured | None = None
+    result: Measured | None = None
     error: str = ""
 
     @classmethod
@@ -207,7 +223,7 @@ class Measuring:
             str(found.get("what") or ""),
             int(found.get("done") or 0),
             int(found.get("total") or 0),
-            _result(result) if result else None,
+            Measured.of(result) if result else None,
             str(found.get("error") or ""),
         )
 
@@ -230,10 +246,6 @@ SHAPES: dict[str, Callable[[Any], Any]] = {
     "stop_measuring": Measuring.of,
 }
 """The shape of every method's result."""
-
-
-def _result(found: Json) -> Profile | Measured:
-    return Profile.of(found) if "verdict" in found else Measured.of(found)
 
 
 def _amounts(found: Json) -> dict[str, float]:

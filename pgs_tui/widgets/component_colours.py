@@ -21,6 +21,6 @@ INKS: dict[str, Role] = {
 
 
 def parts_of(amounts: Mapping[str, float]) -> tuple[Part, ...]:
-    """The amounts in GiB as parts of a bar, in the fixed order."""
+    """The amounts in GiB as parts of a bar: always the same ones in the same order, so that nothing jumps."""
     names = [*INKS, *(name for name in amounts if name not in INKS)]
-    return tuple(Part(name, amounts[name], INKS.get(name, "text")) for name in names if name in amounts)
+    return tuple(Part(name, amounts.get(name, 0.0), INKS.get(name, "text")) for name in names)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from textual.geometry import Size
+
 from pgs_tui.format import gib, plain
 from pgs_tui.profiling.shapes import Phase, Profile
 from pgs_tui.widgets.bars import scaled_bar
@@ -13,6 +15,8 @@ from pgs_tui.widgets.panel import Panel
 
 NAME_CELLS = 15
 AMOUNT_CELLS = 7
+FEWEST = 4
+"""Phases of a step with release."""
 MARK = " ◂ decides"
 
 
@@ -25,9 +29,21 @@ class PhaseBars(Panel):
 
     def show(self, profile: Profile | None) -> None:
         """Show the phases of this estimate."""
-        if profile != self._profile:
-            self._profile = profile
-            self.redraw()
+        if profile == self._profile:
+            return
+        count = self._count
+        self._profile = profile
+        self.redraw()
+        if count != self._count:
+            self.refresh(layout=True)
+
+    @property
+    def _count(self) -> int:
+        return len(self._profile.phases) if self._profile else FEWEST
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """How high it wants to be."""
+        return self._count + 2
 
     def title(self) -> Line:
         return line(("phases of a step", "title"))
