@@ -31,7 +31,7 @@ def _sentences(config: Config, step: StepBytes, allocator: Allocator) -> Iterato
             f"with offload the inputs of {INPUTS_WITH_OFFLOAD + 1} layers are on the GPU while a layer goes backward"
             " (measured on an H200: docs/performance/h200.json)"
         )
-    yield allocator.sentence()
+    yield allocator.sentence(offloads=step.offloads)
     yield f"CUDA itself takes {CONTEXT_GIB:.1f} GiB besides; 0.5 to 1.4 is usual"
 
 

@@ -66,7 +66,8 @@ def estimate_memory(config: Config, shape: ModelShape) -> Estimate:
     step = step_bytes(config, shape, allocator)
     phases = tuple(_phase(moment) for moment in highest_by_phase(moments(step)))
     highest = max(phases, key=lambda phase: phase.peak_gib)
-    reserved = allocator.reserved_gib(highest.peak_gib, highest.parts)
+    passing = max(phase.parts.get("layer at work", 0.0) + phase.parts.get("loss and logits", 0.0) for phase in phases)
+    reserved = allocator.reserved_gib(highest.peak_gib, passing, offloads=step.offloads)
     return Estimate(
         peak_gib=highest.peak_gib,
         reserved_gib=reserved,

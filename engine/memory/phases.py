@@ -134,8 +134,7 @@ def _forward(step: StepBytes, lasting: Mapping[str, int], before: int, left_befo
         parts = {
             **lasting,
             "gradients": before,
-            "layer inputs": step.hidden * _inputs_forward(step, number + 1),
-            "kept activations": kept,
+            **_kept(step.hidden * _inputs_forward(step, number + 1), kept),
             "layer at work": layer.forward,
             "loss and logits": left_before,
         }
@@ -144,12 +143,12 @@ def _forward(step: StepBytes, lasting: Mapping[str, int], before: int, left_befo
 
 
 def _loss(step: StepBytes, lasting: Mapping[str, int], before: int, left_before: int) -> Iterator[Moment]:
+    kept = sum(layer.kept for layer in step.layers) + step.kept_by_norm
     for at in step.loss.moments:
         parts = {
             **lasting,
             "gradients": before + at.gradients,
-            "layer inputs": step.hidden * _inputs_forward(step, len(step.layers)),
-            "kept activations": sum(layer.kept for layer in step.layers) + step.kept_by_norm,
+            **_kept(step.hidden * _inputs_forward(step, len(step.layers)), kept),
             "loss and logits": left_before + at.work,
         }
         yield Moment("loss", parts)
@@ -163,8 +162,7 @@ def _backward(step: StepBytes, lasting: Mapping[str, int], before: int) -> Itera
         parts = {
             **lasting,
             "gradients": made,
-            "layer inputs": step.hidden * _inputs_backward(step, number + 1),
-            "kept activations": kept,
+            **_kept(step.hidden * _inputs_backward(step, number + 1), kept),
             "layer at work": _work_backward(step, layer),
             "loss and logits": _left_by_head(step),
         }
@@ -186,6 +184,11 @@ def _after_layers(step: StepBytes, lasting: Mapping[str, int], before: int) -> I
             "loss and logits": _left_by_head(step) + at.work,
         }
         yield Moment("embedding", parts)
+
+
+def _kept(inputs: int, kept: int) -> dict[str, int]:
+    """Layers that do not need their input for the backward pass keep less than it."""
+    return {"layer inputs": inputs + min(kept, 0), "kept activations": max(kept, 0)}
 
 
 def _waiting_head(step: StepBytes) -> int:

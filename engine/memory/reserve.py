@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from engine.units import MIB
 
 CONTEXT_GIB = 1.0
 """What CUDA, its libraries and kernels take beside the allocator; 0.5 to 1.4 is usual (docs/performance.md)."""
-HELD_UNUSED = 0.06
-"""Reserved beyond the peak, as a share of it: 0.7 to 12.4 % in the rows of docs/performance/h200.json."""
-HELD_UNUSED_EXPANDABLE = 0.002
-"""The same with expandable segments: 0.16 % in the one row that had them."""
+HELD_UNUSED = 0.5
+"""Reserved beyond the peak, as a share of the most that comes and goes within a phase: fitted to the rows of
+docs/performance/h200.json, whose reserved memory it gives to 3 %."""
+HELD_UNUSED_WITH_OFFLOAD = 0.25
+"""The same where layer inputs leave the GPU; to 2 %."""
+HELD_UNUSED_EXPANDABLE = 0.02
+"""The same with expandable segments, in the one row that had them."""
 _VARIABLES = ("PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF")
 _SMALLEST = 512
 _OWN_SEGMENT = 10 * MIB
@@ -38,21 +41,21 @@ class Allocator:
         """Bytes that count as allocated beyond tensors of these sizes, each made when nothing was free."""
         return sum(self._rounded(size) - size for size in sizes)
 
-    def reserved_gib(self, peak_gib: float, parts: Mapping[str, float]) -> float:
-        """What is taken from the GPU for a step with this peak."""
-        return peak_gib * (1 + (HELD_UNUSED_EXPANDABLE if self.is_expandable else HELD_UNUSED))
+    def reserved_gib(self, peak_gib: float, passing_gib: float, *, offloads: bool) -> float:
+        """What is taken from the GPU for a step with this peak, in which at most `passing_gib` come and go."""
+        return peak_gib + self._held_unused(offloads) * passing_gib
 
-    def sentence(self) -> str:
+    def sentence(self, *, offloads: bool) -> str:
         """For people: what is taken to be held unused."""
+        share = f"{self._held_unused(offloads):.0%} of the most that comes and goes within a step"
         if self.is_expandable:
-            return (
-                f"segments are expandable (PYTORCH_CUDA_ALLOC_CONF), so the allocator holds {HELD_UNUSED_EXPANDABLE:.1%}"
-                " beyond the peak, as in the one row measured so on an H200 (docs/performance/h200.json)"
-            )
-        return (
-            f"the allocator holds {HELD_UNUSED:.0%} beyond the peak, as fitted to runs on an H200 where it was 0.7 to 12 %"
-            " (docs/performance/h200.json); much less with PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"
-        )
+            return f"with expandable segments the allocator holds {share} beyond the peak (one run on an H200)"
+        return f"the allocator holds {share} beyond the peak, as fitted to runs on an H200 (docs/performance/h200.json)"
+
+    def _held_unused(self, offloads: bool) -> float:
+        if self.is_expandable:
+            return HELD_UNUSED_EXPANDABLE
+        return HELD_UNUSED_WITH_OFFLOAD if offloads else HELD_UNUSED
 
     def _rounded(self, size: int) -> int:
         exact = _up(size, _SMALLEST)

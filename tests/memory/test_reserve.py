@@ -22,6 +22,13 @@ def test_a_tensor_of_45_mib_takes_a_segment_of_46_and_small_ones_almost_nothing_
 def test_expandable_segments_of_the_environment_are_told(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(name, "max_split_size_mb:512,expandable_segments:True")
     allocator = Allocator.of_environment()
-    assert allocator.is_expandable and "PYTORCH_CUDA_ALLOC_CONF" in allocator.sentence()
+    assert allocator.is_expandable and "expandable" in allocator.sentence(offloads=False)
     monkeypatch.setenv(name, "expandable_segments:False")
     assert not Allocator.of_environment().is_expandable
+
+
+def test_more_is_reserved_where_more_comes_and_goes_and_least_with_expandable_segments() -> None:
+    plain, expandable = Allocator(), Allocator(is_expandable=True)
+    assert plain.reserved_gib(10.0, 4.0, offloads=False) > plain.reserved_gib(10.0, 1.0, offloads=False) > 10.0
+    assert plain.reserved_gib(10.0, 4.0, offloads=True) < plain.reserved_gib(10.0, 4.0, offloads=False)
+    assert 10.0 < expandable.reserved_gib(10.0, 4.0, offloads=False) < plain.reserved_gib(10.0, 4.0, offloads=True)
