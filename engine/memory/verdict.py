@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
+from engine.config import Config
 from engine.memory.room import Holder, Room
 
 Word = Literal["fits", "tight", "does not fit", "unknown"]
@@ -42,8 +43,27 @@ class Verdict:
     warnings: tuple[str, ...] = ()
 
 
-def judge(estimate: Needs, room: Room | None) -> Verdict:
-    """Holds an estimate against what is free, not against what the GPU has in total."""
+def judge(estimate: Needs, room: Room | None, config: Config | None = None) -> Verdict:
+    """Holds an estimate against what is free, not against what the GPU has in total.
+
+    With a `config` the warnings also say what this GPU cannot do, so that the run would be refused there.
+    """
+    verdict = _judge(estimate, room)
+    refusal = what_it_cannot(config, room) if config and room else None
+    return replace(verdict, warnings=(refusal, *verdict.warnings)) if refusal else verdict
+
+
+def what_it_cannot(config: Config, room: Room) -> str | None:
+    """Why this GPU would refuse a run of this config, however much memory it has; None where it would not."""
+    if not config.memory.float8_training or room.capability is None:
+        return None
+    from engine.model.float8.available import float8_problem  # imports torch
+
+    problem = float8_problem(room.name, room.capability, torchao="any")
+    return f"the run would be refused there: {problem}, or set memory.float8_training: false" if problem else None
+
+
+def _judge(estimate: Needs, room: Room | None) -> Verdict:
     needs = estimate.total_gib
     if room is None:
         return Verdict("unknown", None, f"unknown: needs {needs:.1f} GiB, and no GPU is known to hold that against")

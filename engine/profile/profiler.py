@@ -55,8 +55,8 @@ def profile_of(loaded: Loaded, wishes: Wishes, length_of: LengthOf) -> Profile:
         room=room,
         why_no_room=wishes.why_no_room,
         estimate=estimate,
-        verdict=judge(estimate, room),
-        changes=_changes(config, shape, room, estimate) if wishes.changes else (),
+        verdict=judge(estimate, room, config),
+        changes=_changes(config, shape, estimate, wishes) if wishes.changes else (),
         work=_work(config, shape, estimate, room, speed, length_of(config), wishes.price),
         sizes=_sizes(estimate) if room is None else (),
         measured=wishes.measured,
@@ -97,10 +97,14 @@ def _model_of(room: Room) -> str:
     return f"{room.name}, a slice of {room.total_gib:.0f} GiB" if room.is_slice else room.name
 
 
-def _changes(config: Config, shape: ModelShape, room: Room | None, estimate: Estimate) -> tuple[Change, ...]:
+def _changes(config: Config, shape: ModelShape, estimate: Estimate, wishes: Wishes) -> tuple[Change, ...]:
+    """Each judged by an estimate that was made in the same way."""
     from engine.memory.changes import cheapest_changes
 
-    return cheapest_changes(config, shape, room, estimate)
+    room = wishes.room
+    return cheapest_changes(
+        config, shape, room, estimate, lambda other: estimated(other, shape, room, wishes.is_calibrated)[0]
+    )
 
 
 def _sizes(estimate: Estimate) -> tuple[Fitting, ...]:
