@@ -36,7 +36,7 @@ def about_long_rows(
     message = (
         f"{place.file}, line {place.line}: the longest row has {longest:,} tokens, the median is {median:,}, and the"
         f" batch with this row decides how much memory the run needs: pgs profile --data.max_seq_length {longest}"
-        " estimates it, and a run tries it before the first step; a lower data.max_seq_length cuts the row, data.packing makes"
-        " all lines alike"
+        " estimates it, and a run tries it before the first step; a lower data.max_seq_length cuts the row, and"
+        " data.packing makes all lines alike"
     )
     yield AuditFlag("LONGEST_ROW_RISK", Severity.WARNING, int(is_long.sum()), named, message)
