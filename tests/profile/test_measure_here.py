@@ -50,6 +50,18 @@ def test_what_cannot_be_kept_is_shown_all_the_same(tmp_path: Path) -> None:
     assert found.kept.startswith("The calibration cannot be kept in")
 
 
+def test_two_measurements_at_once_would_spoil_each_other(tmp_path: Path) -> None:
+    config = small_config(tmp_path)
+
+    def meanwhile(config: object, gpu: GpuToMeasure, tell: object, is_stopped: object) -> Measurement:
+        with pytest.raises(UserError, match="another measurement is going on on GPU 0"):
+            measure_here(small_config(tmp_path), ESTIMATE, print, find_gpu=one_card, train=measured)
+        return MEASURED
+
+    measure_here(config, ESTIMATE, print, find_gpu=one_card, train=meanwhile)
+    measure_here(config, ESTIMATE, print, find_gpu=one_card, train=measured)
+
+
 def test_without_a_gpu_nothing_is_trained(tmp_path: Path) -> None:
     def no_driver() -> Nvml:
         raise NvmlError("failed", "NVML Shared Library Not Found")
