@@ -28,8 +28,8 @@ def _sentences(config: Config, step: StepBytes, allocator: Allocator) -> Iterato
     yield from _on_layers(config)
     if step.offloads:
         yield (
-            f"with offload the inputs of {INPUTS_WITH_OFFLOAD + 1} layers are on the GPU while a layer goes backward"
-            " (measured on an H200: docs/performance/h200.json)"
+            f"with offload the inputs of {INPUTS_WITH_OFFLOAD} layers are on the GPU at a time (29 of 31 were not at"
+            " the peak of a run on an H200: docs/performance/h200.json)"
         )
     yield allocator.sentence(offloads=step.offloads)
     yield f"CUDA itself takes {CONTEXT_GIB:.1f} GiB besides; 0.5 to 1.4 is usual"

@@ -134,7 +134,7 @@ def _forward(step: StepBytes, lasting: Mapping[str, int], before: int, left_befo
         parts = {
             **lasting,
             "gradients": before,
-            **_kept(step.hidden * _inputs_forward(step, number + 1), kept),
+            **_kept(step.hidden * _inputs(step, number + 1), kept),
             "layer at work": layer.forward,
             "loss and logits": left_before,
         }
@@ -148,7 +148,7 @@ def _loss(step: StepBytes, lasting: Mapping[str, int], before: int, left_before:
         parts = {
             **lasting,
             "gradients": before + at.gradients,
-            **_kept(step.hidden * _inputs_forward(step, len(step.layers)), kept),
+            **_kept(step.hidden * _inputs(step, len(step.layers)), kept),
             "loss and logits": left_before + at.work,
         }
         yield Moment("loss", parts)
@@ -162,7 +162,7 @@ def _backward(step: StepBytes, lasting: Mapping[str, int], before: int) -> Itera
         parts = {
             **lasting,
             "gradients": made,
-            **_kept(step.hidden * _inputs_backward(step, number + 1), kept),
+            **_kept(step.hidden * _inputs(step, number + 1), kept),
             "layer at work": _work_backward(step, layer),
             "loss and logits": _left_by_head(step),
         }
@@ -209,15 +209,6 @@ def _work_backward(step: StepBytes, layer: LayerLike) -> int:
     return layer.backward + step.update
 
 
-def _inputs_forward(step: StepBytes, layers: int) -> int:
-    """How many layers' inputs are on the GPU while the last of so many goes forward."""
+def _inputs(step: StepBytes, layers: int) -> int:
+    """How many layers' inputs are on the GPU while the last of so many goes forward or backward."""
     return min(layers, INPUTS_WITH_OFFLOAD) if step.offloads else layers
-
-
-def _inputs_backward(step: StepBytes, layers: int) -> int:
-    """The same while it goes backward: that of the layer behind it is let go only then.
-
-    Seen in the allocations at the highest moment of a step (docs/performance/h200.json, `allocations_gib`).
-    """
-    behind = 1 if layers < len(step.layers) else 0
-    return _inputs_forward(step, layers) + behind
