@@ -1,0 +1,137 @@
+"""From when to when each stretch of memory of a recording is there: as it ran, and as a compiler would have it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from engine.memory.layers.tape import Operation, Recording, Storage
+
+
+@dataclass(frozen=True, slots=True)
+class Life:
+    """A storage is there while the operations from `born` to `last` run, both among them."""
+
+    storage: int
+    born: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
+class Lives:
+    """All that is there at some time."""
+
+    lives: tuple[Life, ...]
+    looked_at: tuple[int, ...]
+    """The operations at which memory may be highest."""
+    boundary: int
+    """How many operations the forward pass has."""
+    end: int
+    """How many there are in all."""
+
+
+def as_it_ran(recording: Recording) -> Lives:
+    """Every tensor that eager execution makes, until nobody holds it any more."""
+    end = len(recording.operations)
+    lives = [_as_held(number, storage, end) for number, storage in enumerate(recording.storages)]
+    return Lives(tuple(lives), tuple(range(end)), recording.boundary, end)
+
+
+def as_compiled(recording: Recording) -> Lives:
+    """What a compiler leaves of it.
+
+    Operations that it fuses leave nothing in memory but what a kernel of another kind reads, a sum, or a result of the
+    graph; what lies between is computed once more from there where it is wanted, in the backward pass too. So a tensor
+    is there until its last reader or, where that leaves nothing itself, until the last reader of what comes of it. A
+    fused operation writes over an input that nobody reads any more; so memory is highest at the other ones.
+
+    Until the end of the backward pass there are: the gradients of weights, which are handed out together; the gradient
+    that comes in, which autograd holds; and the gradients that the sums over tokens read which make those of norms,
+    since these sums come last.
+
+    Held against the graphs that torch 2.13 makes (tests/memory/layers), against what compiled layers keep and what is
+    there at a step's highest moment on an H200 (docs/performance/layers.json, and `allocations_gib` of h200.json).
+    """
+    end = len(recording.operations)
+    graph = _Graph(recording)
+    last = graph.last_reads()
+    last[recording.output] = recording.boundary - 1
+    summed = graph.gradients_summed(recording.vector_gradients, recording.incoming)
+    for number in (*recording.gradients, recording.incoming, *summed):
+        last[number] = end - 1
+    lives = []
+    for number, storage in enumerate(recording.storages):
+        if storage.is_inside:
+            lives.append(_as_held(number, storage, end))
+        elif number in graph.in_memory:
+            lives.append(Life(number, storage.born, max(last[number], storage.born)))
+    looked_at = [number for number, one in enumerate(recording.operations) if not one.is_fusible]
+    return Lives(tuple(lives), (*looked_at, end - 1), recording.boundary, end)
+
+
+def _as_held(number: int, storage: Storage, end: int) -> Life:
+    return Life(number, storage.born, (end if storage.died is None else storage.died) - 1)
+
+
+class _Graph:
+    """A recording after fusion."""
+
+    def __init__(self, recording: Recording) -> None:
+        self._operations = recording.operations
+        self.in_memory = self._found_in_memory((*recording.gradients, recording.output))
+        self._writer: dict[int, Operation] = {}
+        """The operation that made each storage."""
+        for operation in self._operations:
+            for number in operation.writes:
+                self._writer.setdefault(number, operation)
+
+    def last_reads(self) -> dict[int, int]:
+        """For each storage the last operation that wants it, directly or for something that is not in memory."""
+        last: dict[int, int] = defaultdict(lambda: -1)
+        for position, operation in reversed(list(enumerate(self._operations))):
+            passed_on = set(operation.writes) - set(operation.reads) - self.in_memory
+            until = max((last[number] for number in passed_on), default=position)
+            for number in operation.reads:
+                last[number] = max(last[number], position, until)
+        return last
+
+    def gradients_summed(self, results: Iterable[int], incoming: int) -> set[int]:
+        """What is in memory, comes of the `incoming` gradient, and is read by the last sums on the way to `results`."""
+        found: set[int] = set()
+        for number in results:
+            for total in self._sums_behind(number):
+                found.update(*map(self._sources, total.reads))
+        return found & self._what_comes_of(incoming)
+
+    def _what_comes_of(self, number: int) -> set[int]:
+        found = {number}
+        for operation in self._operations:
+            if not found.isdisjoint(operation.reads):
+                found.update(operation.writes)
+        return found
+
+    def _found_in_memory(self, results: Iterable[int]) -> set[int]:
+        found = set(results)
+        for operation in self._operations:
+            if not operation.is_fusible:
+                found.update(operation.reads)
+            if not operation.is_fusible or operation.is_reduction:
+                found.update(operation.writes)
+        return found
+
+    def _sums_behind(self, number: int) -> Iterator[Operation]:
+        writer = self._writer.get(number)
+        if writer is None or not writer.is_fusible:
+            return
+        if writer.is_reduction:
+            yield writer
+            return
+        for read in writer.reads:
+            yield from self._sums_behind(read)
+
+    def _sources(self, number: int) -> set[int]:
+        """The storages in memory that this one is computed from, or itself."""
+        if number in self.in_memory or number not in self._writer:
+            return {number}
+        return set().union(*map(self._sources, self._writer[number].reads))
