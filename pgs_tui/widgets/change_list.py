@@ -42,7 +42,7 @@ class ChangeList(Panel):
         return [line(("a digit makes the change, u takes it back", "dim"))] if self._changes else ()
 
     def draw(self, width: int, height: int) -> Sequence[Line]:
-        if self.framed and height >= 4:
+        if self.framed and height >= 5:
             return super().draw(width, height)
         return [line((" ", "text"), *row) for row in self.body(width - 2, height)]
 

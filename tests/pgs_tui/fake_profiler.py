@@ -52,7 +52,8 @@ class Fake:
         peak = sum(components.values())
         reserved, total = peak * 1.04, peak * 1.04 + 0.55
         room = self.room(gpu, gpu_memory_gb)
-        offered = [self.change(components, 4, 0.09), self.change(components, 2, 0.05)] if changes else []
+        offered = [self.change(components, 4, 0.09), self.change(components, 2, 0.05)] if changes and room else []
+        sizes = [] if room else [{"name": name, "memory_gib": size} for name, size in TABLE.items()]
         return {
             "model": "Qwen/Qwen3.5-4B",
             "config": config,
@@ -70,6 +71,7 @@ class Fake:
             "parameters": 4_205_751_296,
             "verdict": self.verdict(total, room),
             "changes": offered,
+            "sizes": [{**one, "word": self.verdict(total, self.room(one["name"], None))["word"]} for one in sizes],
             "assumptions": ["compiled layers keep 0.58 of what eager ones keep, measured on an H200"],
             "work": {
                 "tokens_per_step": batch * length * int(of.get("train.gradient_accumulation_steps", 1)),
