@@ -10,8 +10,12 @@ import pytest
 
 from engine.config import Config
 from engine.errors import UserError
-from engine.memory.estimate import Phase
+from engine.memory.estimate import Phase, estimate_memory
+from engine.memory.model_shape import model_shape
+from engine.memory.room import Room
 from engine.profile.calibration import Calibration, calibration_of, calibration_path, recipe_kind, store
+from engine.profile.profiler import estimated
+from engine.session.open import versions
 from tests.profile.small_config import small_config
 from tests.profile.small_estimate import BACKWARD, ESTIMATE
 from tests.profile.test_comparison import MEASURED
@@ -165,3 +169,16 @@ def test_a_user_without_a_home_has_none(config: Config, monkeypatch: pytest.Monk
     assert calibration_of(H200, TORCH) is None
     with pytest.raises(UserError, match="The calibration cannot be kept: this user has no home directory"):
         store(config, ESTIMATE, MEASURED)
+
+
+def test_a_profile_on_this_machines_gpu_uses_it_and_one_of_the_table_does_not(config: Config) -> None:
+    shape = model_shape(config)
+    plain = estimate_memory(config, shape)
+    found = replace(MEASURED, components=plain.components, peak_gib=1.01 * plain.peak_gib, torch=versions()["torch"])
+    store(config, plain, found)
+    here, table = Room(H200, 140.0, 139.0, index=0), Room(H200, 140.0, 140.0)
+    estimate, speed = estimated(config, shape, here)
+    assert estimate.peak_gib == pytest.approx(1.01 * plain.peak_gib)
+    assert speed is not None and speed.tok_s == MEASURED.tok_s
+    assert estimated(config, shape, here, is_calibrated=False) == (plain, None)
+    assert estimated(config, shape, table) == (plain, None)
