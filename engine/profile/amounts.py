@@ -15,9 +15,9 @@ def operations(count: float) -> str:
 
 def duration(seconds: float) -> str:
     """`0.31 s`, `4 min 10 s`, `2 h 5 min`, `3 d 4 h`."""
-    if seconds < _MINUTE:
-        return f"{seconds:.2g} s" if seconds < 10 else f"{seconds:.0f} s"
     whole = round(seconds)
+    if whole < _MINUTE:
+        return f"{seconds:.2g} s" if whole < 10 else f"{whole} s"
     for unit, name, part, part_name in (
         (_DAY, "d", _HOUR, "h"),
         (_HOUR, "h", _MINUTE, "min"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable
+from pathlib import Path
 
 from engine.printing.paper import Ink, Paper
 from engine.profile.amounts import dollars, duration, operations, setting
@@ -13,6 +14,12 @@ from engine.profile.document import Fitting, Measured, Profile
 WIDTH = 80
 _NARROWEST, _NAME, _NUMBER = 40, 18, 8
 _STYLES = {"fits": "trained", "tight": "warning", "does not fit": "error", "unknown": "heading"}
+_WHAT_CHANGES_DO = {
+    "fits": "What would use the room",
+    "tight": "What would make it fit with room to spare, the cheapest first",
+    "does not fit": "What would make it fit, the cheapest first",
+    "unknown": "What would change it",
+}
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 
 
@@ -40,7 +47,7 @@ class ProfilePrinter:
     def _headline(self, profile: Profile) -> None:
         estimate, show = profile.estimate, self._paper.signs.show_in_line
         share = estimate.trained / estimate.parameters if estimate.parameters else 0
-        self._paragraph(f"{show(profile.model)}, {show(profile.config)}", style="heading")
+        self._paragraph(f"{show(profile.model)}, {show(_from_here(profile.config))}", style="heading")
         what = "all" if estimate.trained == estimate.parameters else f"{estimate.trained:,} ({share:.0%}) of"
         self._paragraph(f"trains {what} {estimate.parameters:,} weights")
         if profile.room is None:
@@ -91,7 +98,7 @@ class ProfilePrinter:
         names = [f"{phase.name}{'*' if phase.name == estimate.decides else ''}" for phase in estimate.phases]
         width = max(_NUMBER, min(max(map(_longest_word, names)) + 1, (self._width - _NAME) // max(1, len(names))))
         for line in _in_columns(names, width):
-            self._paper.print(" " * _NAME + line)
+            self._paper.print((" " * _NAME + line).rstrip())
         parts = dict.fromkeys(name for phase in estimate.phases for name in phase.parts)
         for name in parts:
             sizes = (phase.parts.get(name, 0.0) for phase in estimate.phases)
@@ -121,12 +128,12 @@ class ProfilePrinter:
     def _changes(self, profile: Profile) -> None:
         if not profile.changes:
             return
-        fits = profile.verdict.word == "fits"
-        self._heading("What would use the room" if fits else "What would make it fit, the cheapest first")
+        self._heading(_WHAT_CHANGES_DO[profile.verdict.word])
         for number, change in enumerate(profile.changes, 1):
             self._paragraph(f"{number}. {change.sentence}", margin=3)
-            flags = " ".join(f"--{key} {setting(value)}" for key, value in change.keys.items())
-            self._paragraph(f"   {flags}", margin=5, style="faint")
+            if change.keys:
+                flags = " ".join(f"--{key} {setting(value)}" for key, value in change.keys.items())
+                self._paragraph(f"   {flags}", margin=5, style="faint")
 
     def _work(self, profile: Profile) -> None:
         work = profile.work
@@ -160,10 +167,21 @@ class ProfilePrinter:
     def _paragraph(self, text: str, margin: int = 0, style: str = "") -> None:
         """Text broken between words; further lines begin `margin` columns further in."""
         lines = textwrap.wrap(
-            text, self._width, subsequent_indent=" " * margin, break_on_hyphens=False, replace_whitespace=False
+            text,
+            self._width,
+            subsequent_indent=" " * margin,
+            break_on_hyphens=False,
+            break_long_words=False,  # a path or a flag is to be copied
+            replace_whitespace=False,
         )
         for line in lines or [text]:
             self._paper.print(Ink(line, style))
+
+
+def _from_here(path: str) -> str:
+    """A path below the working directory as people write it."""
+    here = Path(path)
+    return str(here.relative_to(Path.cwd())) if here.is_relative_to(Path.cwd()) else path
 
 
 def _money(profile: Profile) -> str:

@@ -11,8 +11,6 @@ from engine.errors import UserError
 from engine.exit_codes import FAILED, USAGE_ERROR
 from engine.printing.outcome import print_json, told
 from engine.printing.paper import paper_for
-from engine.profile.as_json import profile_as_json
-from engine.profile.as_text import ProfilePrinter
 from engine.profile.cards import look
 from engine.profile.document import Measured, Profile
 from engine.profile.gpu_choice import Choice, choose
@@ -68,13 +66,20 @@ def _profile(options: argparse.Namespace, loaded: Loaded) -> int:
         return _refuse(str(error))
     if options.measure:
         profile = replace(profile, measured=_measured(loaded, profile))
+    _print(options, loaded, profile)
+    return 0 if _fits(profile) else FAILED
+
+
+def _print(options: argparse.Namespace, loaded: Loaded, profile: Profile) -> None:
+    from engine.profile.as_json import profile_as_json  # these know of measuring, which brings torch
+    from engine.profile.as_text import ProfilePrinter
+
     if options.json:
         print_json(profile_as_json(profile))
     else:
         ProfilePrinter(paper_for(sys.stdout, options.plain), options.full).print(profile)
         for note in loaded.notes:
             sys.stderr.write(f"note: {note}\n")
-    return 0 if _fits(profile) else FAILED
 
 
 def _found_out(options: argparse.Namespace, loaded: Loaded, choice: Choice) -> Profile:
@@ -92,16 +97,15 @@ def _found_out(options: argparse.Namespace, loaded: Loaded, choice: Choice) -> P
 def _measured(loaded: Loaded, profile: Profile) -> Measured:
     """Raises UserError where there is no GPU to measure on, or the steps end with anything but out of memory."""
     from engine.profile.measure import MeasuringProgress
-    from engine.profile.measuring import measure_and_keep
+    from engine.profile.measure_here import measure_here
 
     def tell(progress: MeasuringProgress) -> None:
         sys.stderr.write(f"measuring: {progress.what}\n")
         sys.stderr.flush()
 
-    measurement, kept = measure_and_keep(loaded.config, profile.estimate, tell)
-    if kept is not None:
-        sys.stderr.write(f"kept in {kept}; estimates of such configs on this GPU use it from now on\n")
-    return Measured(profile.estimate, measurement)
+    found = measure_here(loaded.config, profile.estimate, tell)
+    sys.stderr.write(f"{found.kept}\n")
+    return Measured(profile.estimate, found.measurement)
 
 
 def _fits(profile: Profile) -> bool:

@@ -59,7 +59,7 @@ def besides(estimate: Estimate) -> float:
 
 def comparison_lines(compared: tuple[Compared, ...]) -> list[str]:
     """A table for people, at most 60 columns wide."""
-    header = f"{'GiB':<22}{'estimate':>10}{'measured':>10}  {'estimate is off by'}"
+    header = f"{'GiB':<22}{'estimate':>10}{'measured':>10}  {'off by':>8}"
     return [header, *(str(one) for one in compared)] if compared else []
 
 

@@ -104,11 +104,11 @@ def _measured(loaded: Loaded, tell: Tell, is_stopped: Callable[[], bool]) -> Mea
     from engine.memory.model_shape import model_shape
     from engine.profile.document import Measured
     from engine.profile.measure import MeasuringStoppedError
-    from engine.profile.measuring import measure_and_keep
+    from engine.profile.measure_here import measure_here
 
     estimate = estimate_memory(loaded.config, model_shape(loaded.config))
     try:
-        measurement, _ = measure_and_keep(
+        found = measure_here(
             loaded.config,
             estimate,
             lambda progress: tell(progress.what, progress.done, progress.total),
@@ -116,4 +116,4 @@ def _measured(loaded: Loaded, tell: Tell, is_stopped: Callable[[], bool]) -> Mea
         )
     except MeasuringStoppedError:
         raise StoppedError from None
-    return Measured(estimate, measurement)
+    return Measured(estimate, found.measurement)

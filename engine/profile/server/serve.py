@@ -11,6 +11,8 @@ from engine.profile.server.methods import Methods
 from engine.serving.answering import answer
 from engine.serving.wire import Wire
 
+FIRST_QUESTION_SECONDS = 0.5
+
 
 class _TerminatedError(BaseException):
     """SIGTERM: leave, but put in order what goes on."""
@@ -24,10 +26,12 @@ def serve() -> int:
     wire = Wire()
     methods = Methods()
     signal.signal(signal.SIGTERM, _terminate)
-    threading.Thread(target=_import_what_estimates_need, name="imports", daemon=True).start()
+    answered = threading.Event()
+    threading.Thread(target=_import_what_estimates_need, args=(answered,), name="imports", daemon=True).start()
     try:
         for line in wire.lines():
             answer(line, methods, wire)
+            answered.set()
     except (BrokenPipeError, _TerminatedError):
         pass  # the one who asked has left
     finally:
@@ -40,8 +44,10 @@ def _terminate(number: int, frame: FrameType | None) -> None:
     raise _TerminatedError
 
 
-def _import_what_estimates_need() -> None:
+def _import_what_estimates_need(answered: threading.Event) -> None:
+    """The first question, which GPUs there are, comes at once and should not have to share the interpreter."""
     from engine.profile.profiler import import_libraries
 
+    answered.wait(FIRST_QUESTION_SECONDS)
     import_libraries()
     gc.freeze()  # what is there now stays; looking through it again and again would only delay answers
