@@ -1,7 +1,7 @@
 """How far estimates of memory are from the truth: each configuration is estimated, and then trained for three steps.
 
     PYTHONPATH=. python tests/bench/memory_accuracy.py [--rows all] [--out docs/performance/memory_accuracy.json]
-        [--timeout 150] [--most 5] [--budget 480] [--again] [--shape tiny]
+        [--timeout 200] [--most 5] [--budget 480] [--again] [--shape tiny]
 
 The measurement is that of `pgs profile --measure`: the engine in a process of its own, rows of exactly the row's
 length, random weights, so that nothing is downloaded. Several run side by side where their estimates fit into the GPU
@@ -80,7 +80,7 @@ def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", default="all", help="names of rows with commas between, or all (the default)")
     parser.add_argument("--out", type=Path, metavar="FILE", help=f"{RESULTS.relative_to(PROJECT)}, if not tiny")
-    parser.add_argument("--timeout", type=float, default=150.0, metavar="SECONDS", help="for each run")
+    parser.add_argument("--timeout", type=float, default=200.0, metavar="SECONDS", help="for each run")
     parser.add_argument("--budget", type=float, default=480.0, metavar="SECONDS", help="for all of them")
     parser.add_argument("--most", type=int, default=5, help="runs at once")
     parser.add_argument("--again", action="store_true", help="measure rows again that FILE has")
