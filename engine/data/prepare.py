@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from engine.data.audit.flags import Severity
+from engine.data.audit.long_rows import about_long_rows
 from engine.data.audit.report import Report
 from engine.data.audit.tokenizer_checks import tokenizer_flags
 from engine.data.cache import DataCache, cache_key
@@ -25,6 +26,8 @@ class DataConfig(RowOptions, SourcesConfig, Protocol):
 
     @property
     def eval_samples(self) -> int | None: ...
+    @property
+    def packing(self) -> bool: ...
     @property
     def seed(self) -> int: ...
     @property
@@ -110,8 +113,10 @@ def _prepared(config: DataConfig, tokenized: Tokenized, train_rows: Corpus, eval
     for flag in report.flags:
         if flag.code == "ALL_TRAINED" and flag.severity is Severity.ERROR:
             raise DataError(f"{flag.message} ({flag.code}).")
+    padded = () if config.packing else about_long_rows(train.lengths, train.rows, report.places)
     counts = replace(
         report,
+        flags=tuple(sorted([*report.flags, *padded], key=lambda flag: -flag.severity.rank)),
         train_rows=len(train),
         eval_rows=len(evaluation),
         tokens=int(train.lengths.sum()),

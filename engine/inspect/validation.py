@@ -15,8 +15,9 @@ Progress = Callable[[int, int], None]
 
 
 def new_ledger(inspection: Inspection) -> Ledger:
-    """An empty ledger that judges bad rows as the config does."""
-    return Ledger(inspection.config.data.on_bad_row == "stop", inspection.rows.first_eval_row)
+    """An empty ledger that judges bad rows and lengths as the config does."""
+    data = inspection.config.data
+    return Ledger(data.on_bad_row == "stop", inspection.rows.first_eval_row, pads_batches=not data.packing)
 
 
 def flags_of_all_rows(inspection: Inspection) -> tuple[AuditFlag, ...]:

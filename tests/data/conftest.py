@@ -66,6 +66,7 @@ class DataSection:
     sources: Sequence[SourceSpec] = ()
     messages_field: str = "messages"
     max_seq_length: int = 2048
+    packing: bool = False
     eval_dataset: Sequence[str] | None = None
     eval_split: float | str | None = None
     eval_samples: int | None = None

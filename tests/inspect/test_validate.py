@@ -145,3 +145,12 @@ def test_a_wrong_config_is_usage(make_config: MakeConfig, pgs: Pgs, command: str
     said = pgs(command, "--run", "no-such-run")
     assert (said.code, said.out) == (2, "")
     assert "no such run" in said.err
+
+
+def test_a_row_far_longer_than_the_others_is_told_where_it_would_widen_a_batch(
+    make_config: MakeConfig, pgs: Pgs
+) -> None:
+    config = make_config(*[chat("x" * 470, "ok")] * 20, chat("x" * 7970, "ok"))
+    assert _counts(_report(pgs, 0, "--config", config, "--data.max_seq_length", "16384"))["LONGEST_ROW_RISK"] == 1
+    packed = _report(pgs, 0, "--config", config, "--data.max_seq_length", "16384", "--data.packing", "true")
+    assert "LONGEST_ROW_RISK" not in _counts(packed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -38,10 +39,12 @@ class Ledger:
     Rows are entered in ascending order, all of a data set or any part of it; `report` can be asked for at any time.
     Bad rows are counted like all others; whether they stop a run is for the caller to decide, and `bad_rows_stop` only
     says whether they are told as an error or as a warning. From `first_eval_row` on, rows are those of evaluation.
+    `pads_batches`: a batch is as long as its longest row, so that lengths are worth a finding.
     """
 
     bad_rows_stop: bool = False
     first_eval_row: int | None = None
+    pads_batches: bool = False
     training: RowCounts = field(default_factory=RowCounts)
     evaluation: RowCounts = field(default_factory=RowCounts)
     places: Places = field(default_factory=Places)
@@ -51,6 +54,8 @@ class Ledger:
     kinds: Counter[str] = field(default_factory=Counter)
     kinds_of_files: defaultdict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     lengths: Counter[int] = field(default_factory=Counter)
+    trained_rows: array[int] = field(default_factory=lambda: array("q"))
+    trained_lengths: array[int] = field(default_factory=lambda: array("q"))
     left_out: Counter[str] = field(default_factory=Counter)
     shares: TrainedShares = field(default_factory=TrainedShares)
     dropped: int = 0
@@ -74,6 +79,9 @@ class Ledger:
         self.dropped += not examined.kept
         self.truncated += examined.is_truncated
         self.longest = max(self.longest, examined.kept)
+        if self.pads_batches and examined.kept and not is_eval:
+            self.trained_rows.append(examined.row)
+            self.trained_lengths.append(examined.kept)
         if examined.rendered is not None and examined.kept:
             self.shares.add(examined.rendered, examined.kept)
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from engine.data.audit.flags import AuditFlag, Severity
+from engine.data.audit.long_rows import about_long_rows
 from engine.data.audit.shares import Mask, MaskShare
 from engine.data.counted import counted
 from engine.data.sources.rows import DataFile
@@ -28,6 +29,7 @@ def about_the_set(ledger: Ledger, files: Sequence[DataFile]) -> Iterator[AuditFl
     yield from _byte_order_marks(files)
     yield from _empty_files(files)
     yield from _bad_rows(ledger)
+    yield from about_long_rows(ledger.trained_lengths, ledger.trained_rows, ledger.places)
 
 
 def _all_trained(ledger: Ledger) -> Iterator[AuditFlag]:
