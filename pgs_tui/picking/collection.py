@@ -119,11 +119,12 @@ class Collection:
             entry.last_run = runs.get(entry.path)
 
     def groups(self, wanted: str = "") -> list[Group]:
-        """The configs that have all words of `wanted`, by model."""
+        """The configs that have all words of `wanted`, by model; models of the person's own configs come first."""
         words = wanted.lower().split()
         chosen = sorted((entry for entry in self if entry.has(words)), key=self._place)
         grouped = groupby(chosen, key=lambda entry: model_title(entry.model, self.here))
-        return [Group(title, tuple(entries)) for title, entries in grouped]
+        groups = [Group(title, tuple(entries)) for title, entries in grouped]
+        return sorted(groups, key=lambda group: all(entry.found.shipped for entry in group.entries))
 
     def _place(self, entry: Entry) -> tuple[str, list[tuple[str, int]], str]:
         return model_title(entry.model, self.here).lower(), _natural(entry.shown), str(entry.path)

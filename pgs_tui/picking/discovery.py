@@ -30,6 +30,8 @@ class Found:
     path: Path
     shown: str
     model: str
+    shipped: bool = False
+    """True for a config of the program, false for one of the person."""
 
 
 @dataclass(slots=True)
@@ -55,7 +57,7 @@ def discover(here: Path, shipped: Path, tally: Tally) -> Iterator[Found]:
         for path in walk.files(folder):
             model = _model_in(path, tally)
             if model is not None:
-                yield Found(path, shown_name(path, here, shipped), model)
+                yield Found(path, shown_name(path, here, shipped), model, folder is shipped)
 
 
 def shown_name(path: Path, here: Path, shipped: Path) -> str:

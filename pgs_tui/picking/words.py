@@ -67,10 +67,11 @@ def what_it_does(config: Config) -> str:
     """What is trained on what, and how much of it in a step."""
     train = config.train
     tokens = train.per_device_batch_size * config.data.max_seq_length * train.gradient_accumulation_steps
-    lines = "lines" if config.data.packing else "chats"
+    count = train.per_device_batch_size
+    lines = f"{count} {'line' if config.data.packing else 'chat'}{'' if count == 1 else 's'}"
     passes = f", {train.gradient_accumulation_steps} passes" if train.gradient_accumulation_steps > 1 else ""
     most = "" if config.data.packing else "at most "
-    each = f"{train.per_device_batch_size} {lines} of {most}{whole(config.data.max_seq_length)} tokens{passes}"
+    each = f"{lines} of {most}{whole(config.data.max_seq_length)} tokens{passes}"
     per_step = f"{most}{whole(tokens)} tokens a step"
     return f"{what_trains(config)} on {', '.join(data_sets(config)) or 'no data'}: {each}, {per_step}"
 

@@ -48,9 +48,9 @@ def columns_of(cells: int, longest_name: int, without_gpu: bool = False) -> Colu
     batch = 15 if cells >= 44 else 0
     verdict = 1 if without_gpu else 15 if cells >= 66 else 2
     run = 18 if cells >= 100 else 8 if cells >= 74 else 0
-    rest = cells - trains - data - batch - 9 - verdict - run
+    rest = cells - trains - data - batch - 10 - verdict - run
     shortest, longest = NAME_CELLS
-    return Columns(min(max(longest_name + 2, shortest), longest, max(rest, 0)), trains, data, batch, 9, verdict, run)
+    return Columns(min(max(longest_name + 2, shortest), longest, max(rest, 0)), trains, data, batch, 10, verdict, run)
 
 
 class ConfigList(Panel):

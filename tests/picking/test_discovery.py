@@ -67,6 +67,7 @@ def test_the_configs_of_the_program_stand_in_where_there_are_none_in_the_folder(
     write(shipped / "qwen" / "a.yaml")
     write(here / "b.yaml")
     assert names(here, shipped) == ["qwen/a", "b.yaml"]
+    assert [found.shipped for found in discover(here, shipped, Tally())] == [True, False]
     write(here / "configs" / "c.yaml")
     assert names(here, shipped) == ["c", "b.yaml"]
 
