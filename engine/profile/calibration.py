@@ -13,6 +13,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import date
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -138,7 +139,7 @@ def calibration_of(gpu: str, torch: str | None = None, path: Path | None = None)
         path = path or calibration_path()
     except OSError:  # a user without a home has no calibrations
         return None
-    version = torch or versions().get("torch")
+    version = torch or installed_torch()
     return next((one for one in _stored(path) if (one.gpu, one.torch) == (gpu, version)), None)
 
 
@@ -148,6 +149,7 @@ def store(config: Config, estimate: Estimate, measured: Measurement, path: Path 
     `estimate` is the one without any calibration. Raises UserError where it cannot be written.
     """
     assert measured.gpu is not None and measured.torch is not None, "calibrations are those of a GPU"
+    assert measured.fits, "there is nothing to keep of a run for which the memory did not suffice"
     try:
         path = path or calibration_path()
     except OSError as error:
@@ -228,12 +230,28 @@ def _as_json(calibrations: Sequence[Calibration]) -> dict[str, Any]:
     return {"version": VERSION, "machines": machines}
 
 
-def _stored(path: Path) -> list[Calibration]:
+def _stored(path: Path) -> tuple[Calibration, ...]:
+    try:
+        now = path.stat()
+    except OSError:
+        return ()
+    return _read(path, now.st_mtime_ns, now.st_size)
+
+
+@lru_cache(maxsize=4)
+def _read(path: Path, changed: int, size: int) -> tuple[Calibration, ...]:
+    """`changed` and `size` are those of the file, which is asked for with every estimate and seldom another one."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
-        return [_machine(one) for one in found["machines"]] if found["version"] == VERSION else []
+        return tuple(_machine(one) for one in found["machines"]) if found["version"] == VERSION else ()
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return []
+        return ()
+
+
+@cache
+def installed_torch() -> str | None:
+    """The version of torch that runs here."""
+    return versions().get("torch")
 
 
 def _machine(found: Mapping[str, Any]) -> Calibration:

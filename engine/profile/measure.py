@@ -170,7 +170,8 @@ class _Seen:
             case Phase(name="training"):
                 self._say_which_step()
             case Phase():
-                self.say(_PHASES.get(event.name, event.name))
+                share = "" if event.progress is None else f" {event.progress:.0%}"
+                self.say(_PHASES.get(event.name, event.name) + share)
             case Start():
                 self.start = event
             case Alert(code="GPU_NOT_USED"):

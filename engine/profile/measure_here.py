@@ -42,6 +42,8 @@ def measure_here(
     gpu = find_gpu()
     with _alone_on(gpu):
         measurement = train(config, gpu, tell, is_stopped)
+    if not measurement.fits:
+        return MeasuredHere(measurement, "nothing of it is kept: there are no figures")
     try:
         path = store(config, estimate, measurement)
     except UserError as error:

@@ -104,16 +104,6 @@ def test_several_machines_and_recipes_stand_side_by_side(tmp_path: Path, config:
     assert h200.applied(other, ESTIMATE).peak_gib == pytest.approx(13.9), "the newest counts"
 
 
-def test_a_run_that_ran_out_of_memory_calibrates_nothing_but_is_no_fault(config: Config) -> None:
-    failed = replace(
-        MEASURED, fits=False, peak_gib=None, reserved_gib=None, context_gib=None, tok_s=None, components={}
-    )
-    store(config, ESTIMATE, failed)
-    found = calibration_of(H200, TORCH)
-    assert found is not None
-    assert found.applied(config, ESTIMATE) is ESTIMATE
-
-
 def test_an_estimate_that_is_twice_off_is_not_mended_by_a_factor(config: Config) -> None:
     store(config, ESTIMATE, replace(MEASURED, peak_gib=17.0, reserved_gib=17.0, context_gib=None))
     found = calibration_of(H200, TORCH)

@@ -15,7 +15,7 @@ from engine.profile.measure_here import measure_here
 from tests.engine.recorded_nvml import RecordedCard, Recording
 from tests.profile.small_config import small_config
 from tests.profile.small_estimate import ESTIMATE
-from tests.profile.test_comparison import MEASURED
+from tests.profile.test_comparison import MEASURED, TOO_LARGE
 
 
 @pytest.fixture(autouse=True)
@@ -48,6 +48,16 @@ def test_what_cannot_be_kept_is_shown_all_the_same(tmp_path: Path) -> None:
     found = measure_here(small_config(tmp_path), ESTIMATE, print, find_gpu=one_card, train=measured)
     assert found.measurement is MEASURED
     assert found.kept.startswith("The calibration cannot be kept in")
+
+
+def test_a_run_that_ran_out_of_memory_leaves_what_is_known(tmp_path: Path) -> None:
+    config = small_config(tmp_path)
+    measure_here(config, ESTIMATE, print, find_gpu=one_card, train=measured)
+    known = calibration_of("NVIDIA H200", MEASURED.torch)
+    found = measure_here(config, ESTIMATE, print, find_gpu=one_card, train=lambda *_: TOO_LARGE)
+    assert found.measurement is TOO_LARGE
+    assert found.kept.startswith("nothing of it is kept")
+    assert calibration_of("NVIDIA H200", MEASURED.torch) == known
 
 
 def test_two_measurements_at_once_would_spoil_each_other(tmp_path: Path) -> None:
