@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from engine.memory.changes import Change
     from engine.memory.estimate import Estimate
     from engine.memory.model_shape import ModelShape
-    from engine.memory.work import MeasuredSpeed, RunLength, Work
+    from engine.memory.work import RunLength, Work
     from engine.model.flops import Products
+    from engine.profile.calibration import Calibration
 
 LengthOf = Callable[[Config], "RunLength"]
 
@@ -48,7 +49,8 @@ def profile_of(loaded: Loaded, wishes: Wishes, length_of: LengthOf) -> Profile:
     import_libraries()
     config, room = loaded.config, wishes.room
     shape = model_shape(config)
-    estimate, speed = estimated(config, shape, room, wishes.is_calibrated)
+    known = _calibration(room) if wishes.is_calibrated else None
+    estimate = _estimated(config, shape, known)
     return Profile(
         model=shape.name,
         config=str(loaded.path),
@@ -56,8 +58,8 @@ def profile_of(loaded: Loaded, wishes: Wishes, length_of: LengthOf) -> Profile:
         why_no_room=wishes.why_no_room,
         estimate=estimate,
         verdict=judge(estimate, room, config),
-        changes=_changes(config, shape, estimate, wishes) if wishes.changes else (),
-        work=_work(config, shape, estimate, room, speed, length_of(config), wishes.price),
+        changes=_changes(config, shape, estimate, room, known) if wishes.changes else (),
+        work=_work(config, shape, estimate, room, known, length_of(config), wishes.price),
         sizes=_sizes(estimate) if room is None else (),
         measured=wishes.measured,
         price=wishes.price,
@@ -78,33 +80,29 @@ def import_libraries() -> None:
     logging.set_verbosity_error()
 
 
-def estimated(
-    config: Config, shape: ModelShape, room: Room | None, is_calibrated: bool = True
-) -> tuple[Estimate, MeasuredSpeed | None]:
-    """The estimate, with what was measured on this very GPU before, and the speed that was measured then."""
-    from engine.memory.estimate import estimate_memory
+def _calibration(room: Room | None) -> Calibration | None:
+    """What was measured on this very GPU before."""
     from engine.profile.calibration import calibration_of
 
+    if room is None or room.index is None:
+        return None
+    return calibration_of(f"{room.name}, a slice of {room.total_gib:.0f} GiB" if room.is_slice else room.name)
+
+
+def _estimated(config: Config, shape: ModelShape, known: Calibration | None) -> Estimate:
+    from engine.memory.estimate import estimate_memory
+
     estimate = estimate_memory(config, shape)
-    known = calibration_of(_model_of(room)) if is_calibrated and room is not None and room.index is not None else None
-    if known is None:
-        return estimate, None
-    return known.applied(config, estimate), known.speed(config, estimate)
+    return estimate if known is None else known.applied(config, estimate)
 
 
-def _model_of(room: Room) -> str:
-    """The name under which measurements of a GPU of this machine are kept: see `GpuToMeasure.model`."""
-    return f"{room.name}, a slice of {room.total_gib:.0f} GiB" if room.is_slice else room.name
-
-
-def _changes(config: Config, shape: ModelShape, estimate: Estimate, wishes: Wishes) -> tuple[Change, ...]:
+def _changes(
+    config: Config, shape: ModelShape, estimate: Estimate, room: Room | None, known: Calibration | None
+) -> tuple[Change, ...]:
     """Each judged by an estimate that was made in the same way."""
     from engine.memory.changes import cheapest_changes
 
-    room = wishes.room
-    return cheapest_changes(
-        config, shape, room, estimate, lambda other: estimated(other, shape, room, wishes.is_calibrated)[0]
-    )
+    return cheapest_changes(config, shape, room, estimate, lambda other: _estimated(other, shape, known))
 
 
 def _sizes(estimate: Estimate) -> tuple[Fitting, ...]:
@@ -118,13 +116,14 @@ def _work(
     shape: ModelShape,
     estimate: Estimate,
     room: Room | None,
-    speed: MeasuredSpeed | None,
+    known: Calibration | None,
     length: RunLength,
     price: float | None,
 ) -> Work:
     from engine.memory.work import work_of
 
     gpu = room.gpu if room is not None else None
+    speed = known.speed(config, estimate) if known is not None else None
     return work_of(config, _products(shape.model_for(config)), estimate.trained, length, gpu, speed, price)
 
 
