@@ -7,12 +7,12 @@ import io
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pgs_tui.arguments import HELP, Arguments, UsageError, parse
 from pgs_tui.goals import AttachTo, Goal, InspectData, PickConfig, ProfileConfig, StartConfig
-from pgs_tui.look import THEME_NAMES, Look, ThemeName, look_of
+from pgs_tui.look import Look, look_of
 
 if TYPE_CHECKING:
     from pgs_tui.app import Starter
@@ -21,57 +21,8 @@ if TYPE_CHECKING:
 SWITCH_SECONDS = 0.001
 """How long the thread that reads a run's log may keep the screen's thread waiting; Python's own 5 ms would be felt."""
 
-HELP = """\
-usage: pgs-tui
-       pgs-tui CONFIG [--section.field VALUE ...]
-       pgs-tui attach [RUN]
-       pgs-tui inspect [CONFIG | RUN] [--row N] [--section.field VALUE ...]
-       pgs-tui profile [CONFIG | RUN] [--gpu NAME | --gpu_memory_gb N] [--section.field VALUE ...]
-
-Without a CONFIG it lists those below this folder: what each trains, its memory, whether it fits this GPU, how its
-last run went. With one (a YAML file, or a name such as quickstart) it trains it in a process of its own and shows it
-live. The run goes on when this window closes; attach opens it again. RUN is a path, a run id, the beginning of one,
-or latest; without it, the newest run that is going. inspect shows the data of a config or a run as training sees it:
-every token, which of them are trained, and what is odd. profile shows whether it fits a GPU, before anything is
-downloaded, and what other values of its keys would change.
-
-  --section.field VALUE   override a value of the config, for example --train.learning_rate 1e-5
-  --theme NAME            dark, light, or terminal (its own 16 colours); --light is short for the second
-  --mouse                 let the mouse set the focus (off: the terminal's own text selection works)
-  --row N                 with inspect: the row to begin with; rows count from 0
-  --gpu NAME              with profile: the GPU to judge by, such as a100-40 or 4090; without it this machine's own
-  --gpu_memory_gb N       with profile: one of N GiB
-  --plain                 no screen: train in the foreground and print the step lines; with inspect print rows, with
-                          profile the estimate, without a CONFIG the list
-  --reset-terminal        put a terminal in order that a killed program left in disorder
-  --version, --help
-
-Without a terminal (a pipe, cron, nohup) --plain is taken. Environment: PGS_TUI_THEME, PGS_TUI_GLYPHS (braille,
-blocks, ascii), NO_COLOR. Keys: press ? on the screen.
-"""
-
 ROW_IS_FOR_INSPECT = "--row belongs to inspect: pgs-tui inspect CONFIG --row 12"
 GPU_IS_FOR_PROFILE = "--gpu and --gpu_memory_gb belong to profile: pgs-tui profile CONFIG --gpu a100-40"
-
-
-class UsageError(ValueError):
-    """The arguments make no sense; the text says which and what would."""
-
-
-@dataclass
-class Arguments:
-    """The command line, taken apart."""
-
-    words: list[str]
-    overrides: list[str]
-    theme: ThemeName | None = None
-    mouse: bool = False
-    plain: bool = False
-    row: int | None = None
-    gpu: str | None = None
-    gpu_memory: float | None = None
-    only: str = ""
-    """`--help`, `--version` or `--reset-terminal`: that and nothing else."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -81,14 +32,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         arguments = parse(sys.argv[1:] if argv is None else argv)
         if arguments.only:
             return _only(arguments.only)
-        if arguments.words[:1] == ["attach"]:
-            return _attach(arguments)
-        if arguments.words[:1] == ["inspect"]:
-            return _inspect(arguments)
         if arguments.words[:1] == ["profile"]:
             return _profile(arguments)
         if arguments.gpu is not None or arguments.gpu_memory is not None:
             raise UsageError(GPU_IS_FOR_PROFILE)
+        if arguments.words[:1] == ["attach"]:
+            return _attach(arguments)
+        if arguments.words[:1] == ["inspect"]:
+            return _inspect(arguments)
         if not arguments.words and not arguments.overrides:
             return _pick(arguments)
         return _train(arguments)
@@ -97,67 +48,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
     except KeyboardInterrupt:
         return 130
-
-
-def parse(argv: Sequence[str]) -> Arguments:
-    """Take the arguments apart. Raises UsageError."""
-    parsed = Arguments([], [])
-    waiting = list(argv)
-    while waiting:
-        word = waiting.pop(0)
-        flag, equals, given = word.partition("=")
-        if not word.startswith("-"):
-            parsed.words.append(word)
-        elif flag.startswith("--") and "." in flag:
-            parsed.overrides += [word] if equals else [flag, _value(flag, waiting)]
-        elif flag == "--theme":
-            parsed.theme = _theme(given if equals else _value(flag, waiting))
-        elif word in ("--help", "-h", "--version", "--reset-terminal"):
-            parsed.only = "--help" if word == "-h" else word
-        elif flag == "--row":
-            parsed.row = _row(given if equals else _value(flag, waiting))
-        elif flag == "--gpu":
-            parsed.gpu = given if equals else _value(flag, waiting)
-        elif flag == "--gpu_memory_gb":
-            parsed.gpu_memory = _gibibytes(given if equals else _value(flag, waiting))
-        elif word == "--light":
-            parsed.theme = "light"
-        elif word == "--mouse":
-            parsed.mouse = True
-        elif word == "--plain":
-            parsed.plain = True
-        else:
-            raise UsageError(f"unknown option {word}; an override has a section, as in --train.epochs 2 (see --help)")
-    return parsed
-
-
-def _value(flag: str, waiting: list[str]) -> str:
-    if not waiting or waiting[0].startswith("--"):
-        raise UsageError(f"{flag} needs a value" + (f", but {waiting[0]} follows" if waiting else ""))
-    return waiting.pop(0)
-
-
-def _theme(text: str) -> ThemeName:
-    for name in THEME_NAMES:
-        if name == text:
-            return name
-    raise UsageError(f"--theme {text}: no such theme; use one of {', '.join(THEME_NAMES)}")
-
-
-def _row(text: str) -> int:
-    if not text.isdecimal():
-        raise UsageError(f"--row {text}: rows are counted from 0, as in --row 12")
-    return int(text)
-
-
-def _gibibytes(text: str) -> float:
-    try:
-        amount = float(text)
-    except ValueError:
-        amount = 0.0
-    if not 0 < amount < float("inf"):
-        raise UsageError(f"--gpu_memory_gb {text}: a GPU's memory is a number of GiB, as in --gpu_memory_gb 24")
-    return amount
 
 
 def _only(what: str) -> int:

@@ -50,6 +50,25 @@ def test_inspect_takes_a_config_or_a_run(tmp_path: Path, monkeypatch: pytest.Mon
         assert became[3:] == tail
 
 
+def test_profile_without_a_screen_prints_the_estimate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    became: list[str] = []
+    monkeypatch.setattr("os.execve", lambda program, arguments, environment: became.extend(arguments) or exit())
+    run = tmp_path / "20260101-000000-c"
+    run.mkdir()
+    for name in ("events.jsonl", "config.yaml"):
+        (run / name).write_text("")
+    (tmp_path / "c.yaml").write_text("")
+    given: tuple[tuple[Path, Path, list[str]], ...] = (
+        (tmp_path / "c.yaml", tmp_path / "c.yaml", ["--gpu", "h200"]),
+        (run, run / "config.yaml", ["--gpu_memory_gb", "24"]),
+    )
+    for chosen, config, gpu in given:
+        became.clear()
+        with pytest.raises(SystemExit):
+            main(["profile", str(chosen), *gpu, "--plain", "--train.epochs", "9"])
+        assert became[3:] == ["profile", "--config", str(config), *gpu, "--plain", "--train.epochs", "9"]
+
+
 @pytest.mark.parametrize(
     ("argv", "says"),
     [
@@ -65,6 +84,14 @@ def test_inspect_takes_a_config_or_a_run(tmp_path: Path, monkeypatch: pytest.Mon
         (["inspect", "--row", "-1"], "rows are counted from 0"),
         (["--row", "1"], "--row belongs to inspect"),
         (["attach", "--row", "1"], "attach takes one run"),
+        (["profile", "a.yaml", "b.yaml"], "one config or run at a time"),
+        (["profile", "nowhere.yaml"], "nowhere.yaml: no such config file"),
+        (["profile", "--row", "1"], "--row belongs to inspect"),
+        (["profile", "--gpu", "h200", "--gpu_memory_gb", "24"], "give one of them"),
+        (["profile", "--gpu_memory_gb", "much"], "is a number of GiB"),
+        (["profile", "--gpu_memory_gb=-1"], "is a number of GiB"),
+        (["profile", "--gpu"], "--gpu needs a value"),
+        (["--gpu", "h200"], "belong to profile"),
     ],
 )
 def test_a_mistake_is_one_line_on_stderr_and_exit_code_2(
