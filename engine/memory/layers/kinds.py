@@ -14,6 +14,7 @@ from engine.memory.layers.attention import trace_attention
 from engine.model.attention.interface import by_documents
 from engine.model.decoder import decoder_layers, decoder_of
 from engine.model.delta_rule.mixer import can_replace, replace_forward
+from engine.model.mask_detection import ToldForward
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -64,6 +65,7 @@ class OneOfEach:
             text.layer_types = [text.layer_types[list(whole).index(layer)] for layer in first]
         chosen.extend(copy.deepcopy(layer, memo) for layer in first)
         self.decoder: Any = copy.deepcopy(decoder, memo)
+        self.decoder.forward = ToldForward(self.decoder.forward)  # there are no numbers to find packs by
         self.layers: Mapping[str, nn.Module] = dict(zip(kinds, chosen, strict=True))
         self.hidden_size = int(text.hidden_size)
         self.dtype: torch.dtype = model.dtype
