@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from engine.config import Config
+from engine.config import Config, load_config
 from engine.errors import UserError
-from engine.memory.estimate import Phase, estimate_memory
-from engine.memory.model_shape import model_shape
+from engine.memory.estimate import Phase
 from engine.memory.room import Room
+from engine.memory.work import RunLength
 from engine.profile.calibration import Calibration, calibration_of, calibration_path, recipe_kind, store
-from engine.profile.profiler import estimated
+from engine.profile.document import Profile
+from engine.profile.profiler import Wishes, profile_of
 from engine.session.open import versions
 from tests.profile.small_config import small_config
 from tests.profile.small_estimate import BACKWARD, ESTIMATE
@@ -161,14 +162,17 @@ def test_a_user_without_a_home_has_none(config: Config, monkeypatch: pytest.Monk
         store(config, ESTIMATE, MEASURED)
 
 
-def test_a_profile_on_this_machines_gpu_uses_it_and_one_of_the_table_does_not(config: Config) -> None:
-    shape = model_shape(config)
-    plain = estimate_memory(config, shape)
+def test_a_profile_on_this_machines_gpu_uses_it_and_one_of_the_table_does_not(tmp_path: Path, config: Config) -> None:
+    loaded = load_config(tmp_path / "small.yaml", [])
+
+    def profiled(room: Room, is_calibrated: bool = True) -> Profile:
+        return profile_of(loaded, Wishes(room, changes=False, is_calibrated=is_calibrated), lambda _: RunLength())
+
+    table, here = Room(H200, 140.0, 140.0), Room(H200, 140.0, 139.0, index=0)
+    plain = profiled(table).estimate
     found = replace(MEASURED, components=plain.components, peak_gib=1.01 * plain.peak_gib, torch=versions()["torch"])
     store(config, plain, found)
-    here, table = Room(H200, 140.0, 139.0, index=0), Room(H200, 140.0, 140.0)
-    estimate, speed = estimated(config, shape, here)
-    assert estimate.peak_gib == pytest.approx(1.01 * plain.peak_gib)
-    assert speed is not None and speed.tok_s == MEASURED.tok_s
-    assert estimated(config, shape, here, is_calibrated=False) == (plain, None)
-    assert estimated(config, shape, table) == (plain, None)
+    calibrated = profiled(here)
+    assert calibrated.estimate.peak_gib == pytest.approx(1.01 * plain.peak_gib)
+    assert calibrated.work.tok_s == MEASURED.tok_s
+    assert profiled(here, is_calibrated=False).estimate == profiled(table).estimate == plain
