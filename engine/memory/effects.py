@@ -63,6 +63,8 @@ def effects(config: Config, other: Config) -> Effects:
         found.append((Effect.ROUNDED, "weights in bfloat16"))
     if other.memory.offload_activations and not config.memory.offload_activations:
         found.append((Effect.SAME, "the layers' inputs wait in main memory"))
+    if other.model.compile and not config.model.compile:
+        found.append((Effect.SAME, "a start compiles first, for up to minutes"))
     return Effects(tuple(found))
 
 
