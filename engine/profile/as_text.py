@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from engine.memory.phases import COMPONENTS
 from engine.printing.paper import Ink, Paper
 from engine.profile.amounts import dollars, duration, operations, setting
 from engine.profile.comparison import compare, comparison_lines, sentence
@@ -20,6 +21,7 @@ _WHAT_CHANGES_DO = {
     "does not fit": "What would make it fit, the cheapest first",
     "unknown": "What would change it",
 }
+_TIED = "\N{NO-BREAK SPACE}"
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 
 
@@ -99,8 +101,8 @@ class ProfilePrinter:
         width = max(_NUMBER, min(max(map(_longest_word, names)) + 1, (self._width - _NAME) // max(1, len(names))))
         for line in _in_columns(names, width):
             self._paper.print((" " * _NAME + line).rstrip())
-        parts = dict.fromkeys(name for phase in estimate.phases for name in phase.parts)
-        for name in parts:
+        there = {name for phase in estimate.phases for name in phase.parts}
+        for name in (name for name in COMPONENTS if name in there):
             sizes = (phase.parts.get(name, 0.0) for phase in estimate.phases)
             cells = (f"{size:>{width}.2f}" if size else f"{'-':>{width}}" for size in sizes)
             self._paper.print(f"{name:<{_NAME}}{''.join(cells)}")
@@ -116,14 +118,16 @@ class ProfilePrinter:
         for note in measured.measurement.notes:
             self._paragraph(f"note: {note}", margin=6)
 
-    def _sizes(self, sizes: Iterable[Fitting]) -> None:
+    def _sizes(self, sizes: Sequence[Fitting]) -> None:
+        if not sizes:
+            return
+        self._heading("On GPUs with nothing else on them")
         by_word: dict[str, list[str]] = {}
         for size in sizes:
-            by_word.setdefault(size.word, []).append(size.name)
-        if by_word:
-            self._heading("GPUs that nothing else runs on")
+            by_word.setdefault(size.word, []).append(size.name.replace(" ", _TIED))
         for word, names in by_word.items():
-            self._paragraph(f"{word + ':':<14}{', '.join(names)}", margin=14)
+            named = ", ".join(names) if len(by_word) > 1 else f"all {len(names)} GPUs that are known"
+            self._paragraph(f"{word + ':':<14}{named}", margin=14)
 
     def _changes(self, profile: Profile) -> None:
         if not profile.changes:
@@ -140,8 +144,8 @@ class ProfilePrinter:
         self._heading("Work")
         rows = [
             ("a step", f"{work.tokens_per_step:,} tokens, {operations(work.flops_per_step)}"),
-            ("an epoch", "-" if work.steps_per_epoch is None else f"{work.steps_per_epoch:,} steps"),
-            ("the run", "-" if work.total_steps is None else f"{work.total_steps:,} steps"),
+            ("an epoch", _steps(work.steps_per_epoch)),
+            ("the run", _steps(work.total_steps)),
         ]
         if work.tok_s is not None and work.seconds_per_step is not None:
             rows.append(("speed", f"about {work.tok_s:,.0f} tokens a second, {duration(work.seconds_per_step)} a step"))
@@ -175,13 +179,19 @@ class ProfilePrinter:
             replace_whitespace=False,
         )
         for line in lines or [text]:
-            self._paper.print(Ink(line, style))
+            self._paper.print(Ink(line.replace(_TIED, " "), style))
 
 
 def _from_here(path: str) -> str:
     """A path below the working directory as people write it."""
     here = Path(path)
     return str(here.relative_to(Path.cwd())) if here.is_relative_to(Path.cwd()) else path
+
+
+def _steps(count: int | None) -> str:
+    if count is None:
+        return "not known; --full says why"
+    return f"{count:,} step{'' if count == 1 else 's'}"
 
 
 def _money(profile: Profile) -> str:

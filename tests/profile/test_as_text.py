@@ -97,6 +97,16 @@ def test_without_a_gpu_the_sizes_are_told_by_what_they_do() -> None:
     assert "does not fit: RTX 0" in said and "fits:         RTX 8" in said
 
 
+def test_sizes_that_are_all_alike_are_told_in_one() -> None:
+    fits = [replace(size, word="fits") for size in WITHOUT_GPU.sizes]
+    assert "fits:         all 20 GPUs that are known" in printed(replace(WITHOUT_GPU, sizes=tuple(fits)))
+
+
+def test_steps_that_are_not_known_say_where_the_reason_is() -> None:
+    unknown = replace(WORK, steps_per_epoch=None, total_steps=None, seconds=None, dollars=None)
+    assert "not known; --full says why" in printed(replace(PROFILE, work=unknown))
+
+
 def test_what_was_measured_stands_beside_the_estimate() -> None:
     said = printed(replace(PROFILE, measured=Measured(ESTIMATE, MEASURED)))
     assert "measured: 14.20 GiB at the peak" in said
