@@ -16,7 +16,9 @@ from engine.profile.gpu_to_measure import gpu_to_measure
 from engine.profile.measure import measure
 from engine.profile.measure_here import measure_here
 
-pytestmark = pytest.mark.gpu
+from .machine import on_gpu_alone
+
+pytestmark = [pytest.mark.gpu, on_gpu_alone]
 NEAR = 0.1
 """docs/profile.md has how near estimates come; this one is about a small model, most of which is work space."""
 
@@ -54,7 +56,7 @@ def test_steps_are_measured_and_calibrate_the_next_estimate(small: Config) -> No
 
 
 def test_what_is_too_large_is_a_result(small: Config) -> None:
-    train = small.train.model_copy(update={"per_device_batch_size": 64, "gradient_checkpointing": "none"})
+    train = small.train.model_copy(update={"per_device_batch_size": 16, "gradient_checkpointing": "none"})
     data = small.data.model_copy(update={"max_seq_length": 32768})
     memory = small.memory.model_copy(update={"chunked_loss": False})
     too_large = small.model_copy(update={"train": train, "data": data, "memory": memory})
