@@ -48,9 +48,10 @@ def kept_by_norm(model: PreTrainedModel, lines: int, length: int) -> int:
 def other_bytes(model: PreTrainedModel, tokens: int) -> int:
     """Tokens, the angles of rotary positions, the model's buffers, and the work space of matrix products."""
     buffers = dict(model.named_buffers())
-    frequencies = max((b.numel() for name, b in buffers.items() if name.endswith("inv_freq")), default=0)
-    angles: int = 2 * tokens * 2 * frequencies * model.dtype.itemsize  # cosine and sine, of each frequency twice
-    return BLAS_WORKSPACES * BLAS_WORKSPACE + tokens * _TOKEN_BYTES + angles + sum(b.nbytes for b in buffers.values())
+    frequencies: int = max((b.numel() for name, b in buffers.items() if name.endswith("inv_freq")), default=0)
+    angles = 2 * tokens * 2 * frequencies * model.dtype.itemsize  # cosine and sine, of each frequency twice
+    of_batch: int = tokens * _TOKEN_BYTES + angles
+    return BLAS_WORKSPACES * BLAS_WORKSPACE + of_batch + sum(int(b.nbytes) for b in buffers.values())
 
 
 def _norm_above(decoder: Any) -> nn.Module | None:
