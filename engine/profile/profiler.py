@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from engine.config import Config, Loaded
 from engine.memory.gpus import gpus
 from engine.memory.room import Room, room_of
-from engine.memory.verdict import judge
+from engine.memory.verdict import Verdict, judge
 from engine.profile.document import Fitting, Measured, Profile
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def profile_of(loaded: Loaded, wishes: Wishes, length_of: LengthOf) -> Profile:
         room=room,
         why_no_room=wishes.why_no_room,
         estimate=estimate,
-        verdict=judge(estimate, room, config),
+        verdict=_verdict(config, shape, estimate, room, known),
         changes=_changes(config, shape, estimate, room, known) if wishes.changes else (),
         work=_work(config, shape, estimate, room, known, length_of(config), wishes.price),
         sizes=_sizes(estimate) if room is None else (),
@@ -94,6 +94,19 @@ def _estimated(config: Config, shape: ModelShape, known: Calibration | None) -> 
 
     estimate = estimate_memory(config, shape)
     return estimate if known is None else known.applied(config, estimate)
+
+
+def _verdict(
+    config: Config, shape: ModelShape, estimate: Estimate, room: Room | None, known: Calibration | None
+) -> Verdict:
+    """Of this machine's own GPUs also whether main memory has room for what is offloaded."""
+    from engine.profile.main_memory import main_memory_warnings
+
+    verdict = judge(estimate, room, config)
+    if room is None or room.index is None:
+        return verdict
+    beside = main_memory_warnings(config, estimate, lambda other: _estimated(other, shape, known))
+    return replace(verdict, warnings=(*verdict.warnings, *beside))
 
 
 def _changes(
