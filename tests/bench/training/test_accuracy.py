@@ -14,7 +14,7 @@ from engine.memory.model_shape import model_shape
 from tests.bench.memory_accuracy import Job, Trained, load, row_of, save
 from tests.bench.training.accuracy_rows import DENSE, HYBRID, ROWS, TINY, config_of, rows_named
 from tests.bench.training.accuracy_table import accuracy_table, off_by
-from tests.bench.training.page import filled
+from tests.bench.training.page import BLOCK, PAGES, RESULTS, filled
 from tests.bench.training.results import put
 from tests.bench.training.side_by_side import side_by_side
 from tests.bench.training.table import NOTHING
@@ -142,3 +142,9 @@ def test_the_page_has_a_place_for_it(tmp_path: Path) -> None:
     shown = filled(page, tmp_path)
     assert "old" not in shown and "| +2.0% |" in shown
     assert NOTHING in filled(page, tmp_path / "nowhere")
+
+
+def test_the_profile_page_shows_what_its_file_says() -> None:
+    text = PAGES[-1].read_text()
+    assert [block["name"] for block in BLOCK.finditer(text)] == ["accuracy"]
+    assert filled(text, RESULTS) == text, "run: PYTHONPATH=. python -m tests.bench.training.page"
