@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pgs_tui.look import THEME_NAMES, ThemeName
 
 HELP = """\
-usage: pgs-tui
+usage: pgs-tui [--gpu NAME | --gpu_memory_gb N]
        pgs-tui CONFIG [--section.field VALUE ...]
        pgs-tui attach [RUN]
        pgs-tui inspect [CONFIG | RUN] [--row N] [--section.field VALUE ...]
@@ -25,8 +25,9 @@ downloaded, and what other values of its keys would change.
   --theme NAME            dark, light, or terminal (its own 16 colours); --light is short for the second
   --mouse                 let the mouse set the focus (off: the terminal's own text selection works)
   --row N                 with inspect: the row to begin with; rows count from 0
-  --gpu NAME              with profile: the GPU to judge by, such as a100-40 or 4090; without it this machine's own
-  --gpu_memory_gb N       with profile: one of N GiB
+  --gpu NAME              with profile or without a CONFIG: the GPU to judge by, such as a100-40 or 4090; without it
+                          this machine's own
+  --gpu_memory_gb N       the same: one of N GiB
   --plain                 no screen: train in the foreground and print the step lines; with inspect print rows, with
                           profile the estimate, without a CONFIG the list
   --reset-terminal        put a terminal in order that a killed program left in disorder

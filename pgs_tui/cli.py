@@ -34,14 +34,14 @@ def main(argv: Sequence[str] | None = None) -> int:
             return _only(arguments.only)
         if arguments.words[:1] == ["profile"]:
             return _profile(arguments)
+        if not arguments.words and not arguments.overrides:
+            return _pick(arguments)
         if arguments.gpu is not None or arguments.gpu_memory is not None:
             raise UsageError(GPU_IS_FOR_PROFILE)
         if arguments.words[:1] == ["attach"]:
             return _attach(arguments)
         if arguments.words[:1] == ["inspect"]:
             return _inspect(arguments)
-        if not arguments.words and not arguments.overrides:
-            return _pick(arguments)
         return _train(arguments)
     except ValueError as error:
         print(f"pgs-tui: {error}", file=sys.stderr)
@@ -92,15 +92,19 @@ def _train(arguments: Arguments) -> int:
 def _pick(arguments: Arguments) -> int:
     if arguments.row is not None:
         raise UsageError(ROW_IS_FOR_INSPECT)
+    _refuse_two_gpus(arguments)
     here = Path.cwd()
     if arguments.plain or not _has_screen():
+        if arguments.gpu is not None or arguments.gpu_memory is not None:
+            raise UsageError(GPU_IS_FOR_PROFILE)
         from pgs_tui.configs import configs_folder
         from pgs_tui.picking.as_text import print_configs
 
         return print_configs(here, configs_folder(), sys.stdout)
     from pgs_tui.picking.folders import folder_name
 
-    return show(PickConfig(here, folder_name(here)), _look(arguments))
+    goal = PickConfig(here, folder_name(here), arguments.gpu, arguments.gpu_memory)
+    return show(goal, _look(arguments))
 
 
 def _attach(arguments: Arguments) -> int:
@@ -138,8 +142,7 @@ def _profile(arguments: Arguments) -> int:
         raise UsageError(ROW_IS_FOR_INSPECT)
     if len(arguments.words) > 2:
         raise UsageError(f"one config or run at a time: found {' and '.join(arguments.words[1:])}")
-    if arguments.gpu is not None and arguments.gpu_memory is not None:
-        raise UsageError("--gpu and --gpu_memory_gb both name the GPU; give one of them")
+    _refuse_two_gpus(arguments)
     config = _config_of(arguments.words[1] if len(arguments.words) > 1 else None)
     overrides = tuple(arguments.overrides)
     if arguments.plain or not _has_screen():
@@ -148,6 +151,11 @@ def _profile(arguments: Arguments) -> int:
         profile(config, arguments.gpu, arguments.gpu_memory, overrides, arguments.plain)
     goal = ProfileConfig(config, overrides, short_name(config), arguments.gpu, arguments.gpu_memory)
     return show(goal, _look(arguments))
+
+
+def _refuse_two_gpus(arguments: Arguments) -> None:
+    if arguments.gpu is not None and arguments.gpu_memory is not None:
+        raise UsageError("--gpu and --gpu_memory_gb both name the GPU; give one of them")
 
 
 def _config_of(text: str | None) -> Path:

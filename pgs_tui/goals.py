@@ -70,10 +70,12 @@ class InspectData:
 
 @dataclass(frozen=True, slots=True)
 class PickConfig:
-    """To see what there is to train in the folder."""
+    """To see what there is to train in the folder, held against a GPU by `gpu`, by `memory` GiB, or this machine's."""
 
     here: Path
     name: str
+    gpu: str | None = None
+    memory: float | None = None
 
     @property
     def screen(self) -> ScreenName:

@@ -118,6 +118,7 @@ KEYS: tuple[Key, ...] = (
     Key("picker", ("e",), "e", "edit", "edit", "open it in $VISUAL or $EDITOR, and check it again afterwards"),
     Key("picker", ("m",), "m", "mark", "compare", "mark it; on another one: which keys differ, and what that does"),
     Key("picker", ("slash",), "/", "filter", "filter", "only configs with these words: name, model, data, invalid"),
+    Key("picker", ("v",), "v", "gpu", "GPU", "hold the memory of all configs against another GPU"),
     Key("picker", ("r",), "r", "rescan", "look again", "look for configs again, and read them anew"),
     Key("everywhere", ("g",), "g", "glyphs", "glyphs", "draw with braille, blocks or ASCII"),
     Key(

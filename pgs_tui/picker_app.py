@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 from pgs_tui.configs import short_name
 from pgs_tui.goals import PickConfig, StartConfig
 from pgs_tui.look import Look
+from pgs_tui.profiling.what_if import Target
 from pgs_tui.themed_app import THEME_SHEET, Goodbye, ThemedApp
 from screens.picker import STYLE_SHEET, PickerScreen
 
@@ -29,7 +30,7 @@ class PickerApp(ThemedApp):
         """`shipped` replaces the configs of the program, `command` that of the profiler; tests do that."""
         super().__init__(look)
         self._command = command
-        self.picker = PickerScreen(goal.here, look, shipped, command)
+        self.picker = PickerScreen(goal.here, look, Target(goal.gpu, goal.memory), shipped, command)
 
     def get_default_screen(self) -> PickerScreen:
         """The picker is the screen at the bottom."""
@@ -60,7 +61,9 @@ class PickerApp(ThemedApp):
         def back(_: None) -> None:
             self.picker.look_again()  # a config with other values may have been written
 
-        self.push_screen(ProfileScreen(short_name(path), path, self.look, above=True, command=self._command), back)
+        target = self.picker.picking.target
+        screen = ProfileScreen(short_name(path), path, self.look, target=target, above=True, command=self._command)
+        self.push_screen(screen, back)
 
     def on_inspect_screen_leaving(self, message: InspectScreen.Leaving) -> None:
         self.exit(Goodbye())

@@ -14,21 +14,24 @@ from pgs_tui.configs import configs_folder
 from pgs_tui.keys import bindings_of
 from pgs_tui.look import GLYPH_NAMES, Look
 from pgs_tui.widgets.lines import text_of
-from screens.picker_panes import STYLE_SHEET, PickerPanes
+from screens.picker_dialogs import PickerDialogs
+from screens.picker_panes import STYLE_SHEET
 from screens.picking import Discovered, News, Picking, read, runs_of
 
 if TYPE_CHECKING:  # what the first frame does not need is imported after it
-    from pgs_tui.picking.collection import Entry
+    from pgs_tui.profiling.what_if import Target
     from pgs_tui.serving.client import Answer, Ended, Server
-    from screens.text_page import Text, TextPage
 
 __all__ = ["STYLE_SHEET", "PickerScreen"]
 FAR = 10**9
 """More rows than any list has."""
 
 
-class PickerScreen(PickerPanes, inherit_bindings=False):
-    """Looks below `here`. It reports with `Leaving` and `Chosen`. `command` replaces that of the profiler, in tests."""
+class PickerScreen(PickerDialogs, inherit_bindings=False):
+    """Looks below `here`, and holds memory against the GPU `target`. It reports with `Leaving` and `Chosen`.
+
+    `command` replaces that of the profiler; tests do that.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = list(bindings_of("picker"))
 
@@ -58,12 +61,16 @@ class PickerScreen(PickerPanes, inherit_bindings=False):
             self.news = news
 
     def __init__(
-        self, here: Path, look: Look, shipped: Path | None = None, command: Sequence[str] | None = None
+        self,
+        here: Path,
+        look: Look,
+        target: Target,
+        shipped: Path | None = None,
+        command: Sequence[str] | None = None,
     ) -> None:
-        super().__init__(Picking(here, shipped or configs_folder()), look)
+        super().__init__(Picking(here, shipped or configs_folder(), target), look)
         self._ascii_only = look.ascii_only
         self._command = command
-        self._page: TextPage | None = None
         self._told_end = ""
 
     def on_mount(self) -> None:
@@ -89,13 +96,13 @@ class PickerScreen(PickerPanes, inherit_bindings=False):
         self.picking.take(news)
         if isinstance(news, Discovered) and news.done:
             self._look_up_runs()
-        self._go_on()
+        self.go_on()
 
     def _look_up_runs(self) -> None:
         paths = [entry.path for entry in self.picking.collection]
         self.run_worker(lambda: self._tell(runs_of(paths)), thread=True, group="runs")
 
-    def _go_on(self) -> None:
+    def go_on(self) -> None:
         """Show what is known now, and find out more: first of what is in sight."""
         self.show_now()
         first = self.list.in_sight
@@ -104,8 +111,8 @@ class PickerScreen(PickerPanes, inherit_bindings=False):
             self.run_worker(lambda: self._tell(read(unread)), thread=True, group="reading")
         self.picking.ask(first, self._open_profiler)
         self._tell_end_of_estimates()
-        if self._page is not None:
-            self._page.draw_again()
+        if self.page is not None:
+            self.page.draw_again()
 
     def _open_profiler(self) -> Server:
         from pgs_tui.profiling.client import open_profiler
@@ -116,8 +123,11 @@ class PickerScreen(PickerPanes, inherit_bindings=False):
         return open_profiler(deliver, self._command)
 
     def on_picker_screen_answered(self, message: Answered) -> None:
+        had_gpus = bool(self.picking.gpus)
         self.picking.answer(message.news)
-        self._go_on()
+        if self.picking.gpus and not had_gpus:
+            self.action_gpu()
+        self.go_on()
 
     def _tell_end_of_estimates(self) -> None:
         """Say once that no more estimates will come, and why."""
@@ -162,84 +172,15 @@ class PickerScreen(PickerPanes, inherit_bindings=False):
 
     def _choose(self, what: str) -> None:
         """Report it, if the config is valid; else show what is wrong with it."""
-        entry = self._entry()
+        entry = self.chosen_entry()
         if entry is None:
             return
         self.picking.take(read([entry.path]))  # it may have been changed since
-        self._go_on()
+        self.go_on()
         if entry.is_valid:
             self.post_message(self.Chosen(entry.path, what))
         else:
-            self._show_problems(entry)
-
-    def _entry(self) -> Entry | None:
-        """The selected config; without one, that is said."""
-        if self.list.entry is None:
-            self.say("there is no config to choose")
-        return self.list.entry
-
-    def _show_problems(self, entry: Entry) -> None:
-        assert entry.checked is not None, "nothing is known of it"
-        from screens.text_page import as_written
-
-        text = entry.checked.text.replace(str(entry.path), entry.path.name)
-        text = f"{text}\n\ne edits it, and checks it again"
-        self._open_page(entry.shown, lambda cells: as_written(text, cells))
-
-    def _open_page(self, title: str, text: Text) -> None:
-        from screens.text_page import TextPage
-
-        self._page = TextPage(title, text, self.key_bar.glyphs)
-
-        def closed(_: None) -> None:
-            self._page = None
-
-        self.app.push_screen(self._page, closed)
-
-    def action_mark(self) -> None:
-        entry = self._entry()
-        if entry is None:
-            return
-        other = self.picking.collection.get(self.list.marked)
-        if not entry.is_valid:
-            self.say("only a valid config can be compared")
-        elif other is None:
-            self.list.marked = entry.path
-            self.say("marked; m on another one compares the two")
-        elif other is entry:
-            self._unmark()
-        else:
-            self._unmark()
-            self._compare(other, entry)
-        self.list.redraw()
-
-    def _unmark(self) -> None:
-        self.list.marked = None
-        self.key_bar.quiet()
-        self.list.redraw()
-
-    def _compare(self, one: Entry, other: Entry) -> None:
-        from screens.comparing import comparison_lines
-
-        self._open_page("two configs", lambda cells: comparison_lines(one, other, cells))
-
-    def action_edit(self) -> None:
-        entry = self._entry()
-        if entry is None:
-            return
-        from pgs_tui.picking.editor import NoEditorError, edit, editor_command
-
-        try:
-            command = editor_command(os.environ)
-            with self.app.suspend():
-                edit(entry.path, command)
-        except NoEditorError as error:
-            self.say(str(error), "warn")
-        self.app.refresh(layout=True)
-        self.picking.take(read([entry.path]))
-        self._go_on()
-        if entry.is_valid is False:
-            self._show_problems(entry)
+            self.show_problems(entry)
 
     def action_rescan(self) -> None:
         self.look_again()
@@ -250,27 +191,13 @@ class PickerScreen(PickerPanes, inherit_bindings=False):
         self.picking.start_again()
         self._search()
 
-    def action_filter(self) -> None:
-        from screens.filter_prompt import FilterPrompt
-
-        def take(written: str | None) -> None:
-            if written is not None:
-                self._filter(written.strip())
-
-        hint = "words of a name, model, data set, fits, invalid; nothing shows all"
-        self.app.push_screen(FilterPrompt(self.list.filter, hint, "/ only configs with"), take)
-
-    def _filter(self, wanted: str) -> None:
-        self.list.filter = wanted
-        self._go_on()
-
     def action_out(self) -> None:
         if self.focused is not self.list:
             self.set_focus(self.list)
         elif self.list.marked is not None:
-            self._unmark()
+            self.unmark()
         elif self.list.filter:
-            self._filter("")
+            self.filter_by("")
 
     def action_next_pane(self) -> None:
         self.set_focus(self.details if self.focused is self.list and self.details.display else self.list)

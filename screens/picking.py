@@ -14,13 +14,14 @@ from pgs_tui.picking.discovery import Found, Tally, discover
 
 if TYPE_CHECKING:
     from pgs_tui.picking.last_runs import LastRun
-    from pgs_tui.profiling.shapes import GpuRoom, Profile
+    from pgs_tui.profiling.shapes import GpuChoice, GpuRoom, Profile
+    from pgs_tui.profiling.what_if import Target
     from pgs_tui.serving.client import Answer, Ended, Server
 
 BATCH_SECONDS = 0.05
 """How long what was found waits for more before it is shown."""
 CHECKED_AT_ONCE = 16
-TOPIC = "memory"
+TOPIC, GPUS = "memory", "gpus"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +56,11 @@ Tell = Callable[[News], None]
 class Picking:
     """`take` and `answer` bring news in; what is to be done next is told by `unread` and asked by `ask`."""
 
-    def __init__(self, here: Path, shipped: Path) -> None:
+    def __init__(self, here: Path, shipped: Path, target: Target) -> None:
         self.here = here
+        self.target = target
+        """The GPU that memory is held against."""
+        self.gpus: tuple[GpuChoice, ...] = ()
         self.shipped = shipped
         self.collection = Collection(here)
         self.tally = Tally()
@@ -129,12 +133,15 @@ class Picking:
             self.ended = f"the profiler cannot be started: {error.strerror}"
             return
         self._waiting, entry.must_estimate = entry.path, False
-        self._server.want(TOPIC, "estimate", config=str(entry.path), overrides={}, changes=False)
+        self._server.want(TOPIC, "estimate", config=str(entry.path), overrides={}, changes=False, **self.target.params)
 
     def answer(self, news: Answer | Ended) -> None:
         """Take an answer about memory, or that no more will come."""
         from pgs_tui.serving.client import Ended
 
+        if not isinstance(news, Ended) and news.wish.topic == GPUS:
+            self.gpus = news.result or ()
+            return
         waiting, self._waiting = self._waiting, None
         entry = self.collection.get(waiting)
         if isinstance(news, Ended):
@@ -147,6 +154,20 @@ class Picking:
         entry.estimate, entry.trouble = profile, news.error
         if profile is not None:
             self.gpu, self.asked = profile.gpu, True
+
+    def want_gpus(self) -> bool:
+        """Ask which GPUs there are to choose from; False when there is nobody to ask."""
+        if self._server is not None:
+            self._server.want(GPUS, "gpus")
+        return self._server is not None
+
+    def aim(self, target: Target) -> None:
+        """Hold all configs against this GPU from now on; until they are answered the old answers stay."""
+        if target == self.target:
+            return
+        self.target = target
+        for entry in self.collection:
+            entry.must_estimate = True
 
     def _take_end(self, sentence: str, entry: Entry | None) -> None:
         """A profiler that one config has killed is started again for the others; one that never answered is not."""

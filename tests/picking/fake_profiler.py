@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 GPU = {"name": "A100-SXM4-40GB", "total_gib": 39.4, "free_gib": 38.6, "others": [], "note": ""}
+GPUS = [{"name": "A100-SXM4-40GB", "memory_gib": 39.4, "here": True}, {"name": "RTX 4090", "memory_gib": 23.6}]
 
 
 def answer(total: float, gpu: dict[str, Any] | None, **more: Any) -> dict[str, Any]:
@@ -52,6 +53,9 @@ def main() -> int:
     answered = 0
     while answered != options.die_after and (text := sys.stdin.readline()):
         request = json.loads(text)
+        if request["method"] == "gpus":
+            print(json.dumps({"id": request["id"], "result": GPUS}), flush=True)
+            continue
         name = Path(request["params"]["config"]).stem
         if options.log:
             with options.log.open("a") as log:
@@ -63,7 +67,10 @@ def main() -> int:
         if isinstance(found, str):
             told: dict[str, Any] = {"error": {"message": found}}
         else:
-            told = {"result": answer(gpu=None if options.no_gpu else GPU, **found)}
+            named = next((gpu for gpu in GPUS if gpu["name"] == request["params"]["gpu"]), None)
+            size = {"total_gib": named["memory_gib"], "free_gib": named["memory_gib"]} if named else {}
+            gpu = {**GPU, **size, "name": named["name"]} if named else None if options.no_gpu else GPU
+            told = {"result": answer(gpu=gpu, **found)}
         print(json.dumps({"id": request["id"], **told}), flush=True)
         answered += 1
     print("pgs: out of patience", file=sys.stderr, flush=True)

@@ -211,3 +211,20 @@ async def test_profile_opens_above_and_a_config_written_there_is_listed(here: Pa
         write_config(here / "a-2.yaml", batch=1)
         await pilot.press("escape")
         await until(pilot, lambda: screen.app.screen is screen and "a-2.yaml" in texts(screen)["configs"])
+
+
+async def test_another_gpu_can_be_chosen_to_hold_them_against(here: Path) -> None:
+    write_folder(here)
+    async with picker(here) as (screen, pilot):
+        await pilot.press("v")
+        await until(pilot, lambda: "RTX 4090" in shown(pilot))
+        await pilot.press("down", "enter")
+        await until(pilot, lambda: "RTX 4090 · 23.6 of 23.6 GiB free" in texts(screen)["status"])
+        await until(pilot, lambda: texts(screen)["configs"].count("does not fit") == 2)
+
+
+async def test_a_config_of_the_program_is_not_edited(here: Path) -> None:
+    write_config(here / "none" / "a.yaml")
+    async with picker(here) as (screen, pilot):
+        await pilot.press("e")
+        assert "this config comes with the program" in texts(screen)["keys"]

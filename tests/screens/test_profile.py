@@ -37,7 +37,7 @@ async def test_it_shows_itself_before_the_profiler_has_answered(here: Path) -> N
 async def test_the_wide_form_has_the_phases_side_by_side(here: Path) -> None:
     async with profiling(here, size=(140, 40)) as (screen, _):
         heading = texts(screen)["components"].splitlines()[1]
-        assert heading.split()[1:-1] == ["GiB", "start", "forward", "loss", "backward", "optimizer"]
+        assert heading.split()[1:-1] == ["GiB", "start", "forward", "loss", "backward", "optim."]
         assert "▸15.41" in texts(screen)["components"], "the phase that decides is marked without a colour"
 
 
