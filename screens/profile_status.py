@@ -77,4 +77,5 @@ def _gpu(gpu: GpuRoom | None) -> str:
     if gpu is None:
         return "no GPU"
     free = f", {gib(gpu.free)} free" if gpu.held > 0.05 else ""
-    return f"{plain(gpu.name)} {gib(gpu.total)} GiB{free}"
+    size = "" if "GiB" in gpu.name else f" {gib(gpu.total)} GiB"  # one that is only known by its size is called by it
+    return f"{plain(gpu.name)}{size}{free}"

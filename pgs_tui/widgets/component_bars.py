@@ -13,8 +13,9 @@ from pgs_tui.widgets.panel import Panel
 
 NAME_CELLS = 16
 AMOUNT_CELLS = 6
-PHASE_CELLS = 10
+PHASE_CELLS = 9
 SHORTEST_BAR = 8
+"""Cells that the bars keep beside the columns."""
 NARROW = 38
 """Cells below which the short names are taken."""
 SHORT_NAMES = {
@@ -76,7 +77,7 @@ class ComponentBars(Panel):
         """How many phases have room beside the bars; all or none."""
         assert self._profile is not None
         count = len(self._profile.phases)
-        return count if width - NAME_CELLS - AMOUNT_CELLS - count * PHASE_CELLS >= 2 * SHORTEST_BAR else 0
+        return count if self._bar_cells(width, count * PHASE_CELLS) >= SHORTEST_BAR else 0
 
     def _bar_cells(self, width: int, beside: int) -> int:
         return max(width - _name_cells(width) - AMOUNT_CELLS - beside - 1, 0)
@@ -168,4 +169,6 @@ def _off(estimate: float, measured: float) -> str:
 
 
 def _short(name: str) -> str:
-    return plain(name).replace("start of step", "start")[: PHASE_CELLS - 1]
+    """A phase's name for the head of its column."""
+    known = {"start of step": "start", "embedding": "embed.", "optimizer": "optim."}
+    return plain(known.get(name, name))[: PHASE_CELLS - 1]
