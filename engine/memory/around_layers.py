@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
 from torch.autograd.graph import saved_tensors_hooks
 
+from engine.memory.optimizer_bytes import MODELS_KEPT
 from engine.model.decoder import decoder_of
 from engine.units import MIB
 
@@ -22,15 +24,37 @@ _TOKEN_BYTES = 3 * 8
 """Of each token its number, its target and its place among those with loss, int64."""
 
 
-def kept_by_norm(model: PreTrainedModel, lines: int, length: int) -> int:
-    """Bytes that stay of the norm above the layers, [B, S, H] = [lines, length, H]: what it keeps, and its output."""
+def kept_by_norm(model: PreTrainedModel, tokens: int) -> int:
+    """Bytes that stay of the norm above the layers: what it keeps, and its output."""
+    once, twice = _kept_by_norm(model, 1), _kept_by_norm(model, 2)
+    return once + (tokens - 1) * (twice - once)
+
+
+def other_bytes(model: PreTrainedModel, tokens: int) -> int:
+    """Tokens, the angles of rotary positions, the model's buffers, and the work space of matrix products."""
+    buffers, frequencies = _buffers(model)
+    angles: int = 2 * 2 * frequencies * model.dtype.itemsize  # cosine and sine, of each frequency twice
+    return BLAS_WORKSPACES * BLAS_WORKSPACE + tokens * (_TOKEN_BYTES + angles) + buffers
+
+
+@lru_cache(maxsize=MODELS_KEPT)
+def _buffers(model: PreTrainedModel) -> tuple[int, int]:
+    """Bytes of the model's buffers, and how many rotary frequencies are among them."""
+    named = dict(model.named_buffers())
+    frequencies = max((buffer.numel() for name, buffer in named.items() if name.endswith("inv_freq")), default=0)
+    return sum(int(buffer.nbytes) for buffer in named.values()), int(frequencies)
+
+
+@lru_cache(maxsize=2 * MODELS_KEPT)
+def _kept_by_norm(model: PreTrainedModel, tokens: int) -> int:
     norm = _norm_above(decoder_of(model))
     width = model.config.get_text_config().hidden_size
-    hidden = torch.empty(lines, length, width, dtype=model.dtype, device="meta", requires_grad=True)
+    hidden = torch.empty(1, tokens, width, dtype=model.dtype, device="meta", requires_grad=True)
     if norm is None:
         return int(hidden.nbytes)
     weights = {_storage(parameter) for parameter in norm.parameters()}
     kept: dict[int, int] = {}
+    alive: list[Tensor] = []
 
     def keep(tensor: Tensor) -> Tensor:
         if _storage(tensor) not in weights:
@@ -38,20 +62,10 @@ def kept_by_norm(model: PreTrainedModel, lines: int, length: int) -> int:
         alive.append(tensor)  # else another one may get its place
         return tensor
 
-    alive: list[Tensor] = []
     with torch.enable_grad(), saved_tensors_hooks(keep, lambda tensor: tensor):
         output = norm(hidden)
     keep(output)
     return sum(kept.values())
-
-
-def other_bytes(model: PreTrainedModel, tokens: int) -> int:
-    """Tokens, the angles of rotary positions, the model's buffers, and the work space of matrix products."""
-    buffers = dict(model.named_buffers())
-    frequencies: int = max((b.numel() for name, b in buffers.items() if name.endswith("inv_freq")), default=0)
-    angles = 2 * tokens * 2 * frequencies * model.dtype.itemsize  # cosine and sine, of each frequency twice
-    of_batch: int = tokens * _TOKEN_BYTES + angles
-    return BLAS_WORKSPACES * BLAS_WORKSPACE + of_batch + sum(int(b.nbytes) for b in buffers.values())
 
 
 def _norm_above(decoder: Any) -> nn.Module | None:

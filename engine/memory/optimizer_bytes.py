@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -57,9 +56,10 @@ def update_bytes(model: PreTrainedModel, train: Train, *, releases: bool) -> int
     return max((_update_of(shape, dtype, train, releases) for shape, dtype in forms), default=0)
 
 
-def trained_parameters(model: PreTrainedModel) -> Sequence[Tensor]:
+@lru_cache(maxsize=MODELS_KEPT)
+def trained_parameters(model: PreTrainedModel) -> tuple[Tensor, ...]:
     """The weights that take gradients, each once."""
-    return [parameter for parameter in model.parameters() if parameter.requires_grad]
+    return tuple(parameter for parameter in model.parameters() if parameter.requires_grad)
 
 
 def _is_lion(train: Train) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -26,31 +27,44 @@ def step_bytes(config: Config, shape: ModelShape, allocator: Allocator) -> StepB
     """All bytes of a step of the longest batch. Raises UserError for a model that the config cannot train."""
     model = shape.model_for(config)
     lines, length = config.train.per_device_batch_size, config.data.max_seq_length
-    parameters, trained = list(model.parameters()), trained_parameters(model)
-    weights, states = [p.nbytes for p in parameters], state_bytes(model, config.train)
-    gradients = sum(p.nbytes for p in trained)
+    weights, trained = _weights(model), _weights(model, of_trained=True)
+    states = state_bytes(model, config.train)
     buffers = other_bytes(model, lines * length) + notes_bytes(model, config.train)
     head = _head(model, lines * length)
     return StepBytes(
-        weights=sum(weights),
+        weights=sum(weights.sizes),
         state=sum(states),
-        buffers=buffers + allocator.rounding([*weights, *states]),
+        buffers=buffers + allocator.rounding([*weights.sizes, *states]),
         hidden=head.states,
         layers=_layers(model, config, lines, length),
-        kept_by_norm=kept_by_norm(model, lines, length),
+        kept_by_norm=kept_by_norm(model, lines * length),
         loss=loss_bytes(head, config.memory),
         embedding=_embedding(model, config, head),
         tiles=tiles_bytes(head, _is_tied(model)) if config.memory.tiled_head and head.is_trained else None,
         update=update_bytes(model, config.train, releases=config.memory.gradient_release),
-        gradients=gradients,
+        gradients=sum(trained.sizes),
         releases=config.memory.gradient_release,
         accumulates=config.train.gradient_accumulation_steps > 1,
         offloads=config.memory.offload_activations,
         keeps_head_gradient=_is_tied(model),
         moves_after_layer=config.model.compile,
-        trained=sum(p.numel() for p in trained),
-        parameters=sum(p.numel() for p in parameters),
+        trained=trained.count,
+        parameters=weights.count,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Weights:
+    """Bytes of each tensor, and the count of all numbers."""
+
+    sizes: tuple[int, ...]
+    count: int
+
+
+@lru_cache(maxsize=2 * MODELS_KEPT)
+def _weights(model: PreTrainedModel, *, of_trained: bool = False) -> _Weights:
+    chosen = trained_parameters(model) if of_trained else tuple(model.parameters())
+    return _Weights(tuple(p.nbytes for p in chosen), sum(p.numel() for p in chosen))
 
 
 def _layers(model: PreTrainedModel, config: Config, lines: int, length: int) -> tuple[LayerLike, ...]:
