@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Hashable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
 
+from engine.errors import UserError
 from engine.memory.layers.attention import trace_attention
 from engine.model.attention.interface import by_documents
 from engine.model.decoder import decoder_layers, decoder_of
@@ -54,6 +56,8 @@ class OneOfEach:
 
     def __init__(self, model: PreTrainedModel) -> None:
         kinds = kinds_of(model)
+        if not kinds:
+            raise UserError("the model has no decoder layer: its num_hidden_layers is 0")
         decoder, first = decoder_of(model), [layers[0] for layers in kinds.values()]
         whole = next(module for module in decoder.modules() if isinstance(module, nn.ModuleList) and first[0] in module)
         chosen = nn.ModuleList()
@@ -61,8 +65,9 @@ class OneOfEach:
         config = copy.deepcopy(decoder.config, memo)
         text = config.get_text_config()
         text.num_hidden_layers = len(first)
-        if getattr(text, "layer_types", None):
-            text.layer_types = [text.layer_types[list(whole).index(layer)] for layer in first]
+        if types := getattr(text, "layer_types", None):
+            with suppress(AttributeError):  # models of one kind may derive it from the number of layers
+                text.layer_types = [types[list(whole).index(layer)] for layer in first]
         chosen.extend(copy.deepcopy(layer, memo) for layer in first)
         self.decoder: Any = copy.deepcopy(decoder, memo)
         self.decoder.forward = ToldForward(self.decoder.forward)  # there are no numbers to find packs by

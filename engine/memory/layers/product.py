@@ -30,6 +30,8 @@ def use_float8(layer: nn.Module, *, keeps_rounded: bool) -> None:
     the rows all_4x4096_free and all_4x4096_free_fp8 of docs/performance/h200.json.)
     """
     rounded = _Rounded() if keeps_rounded else None
+    if rounded is not None:
+        layer.register_forward_pre_hook(rounded.begin)
     linears = [module for module in layer.modules() if type(module) is nn.Linear]
     for linear in linears:
         if pays(linear):
@@ -58,6 +60,10 @@ class _Rounded:
 
     _of: dict[int, tuple[weakref.ref[Tensor], _Copy]] = field(default_factory=dict)
 
+    def begin(self, _module: nn.Module, _inputs: tuple[Tensor, ...]) -> None:
+        """To be called before the layer."""
+        self._of.clear()
+
     def copy_of(self, rows: Tensor, source: Tensor) -> _Copy:
         """The one copy of `rows` [T, in], which are those of `source`."""
         copy = self._known(source)
@@ -83,8 +89,8 @@ class _Float8Forward:
 
     def __call__(self, hidden: Tensor) -> Tensor:
         rows = hidden.reshape(-1, hidden.shape[-1])
-        lacking = -len(rows) % _ROWS
-        if lacking and self._linear.weight.requires_grad:
+        lacking = -len(rows) % _ROWS if self._linear.weight.requires_grad else 0
+        if lacking:
             rows = F.pad(rows, (0, 0, 0, lacking))
         if self._rounded is None:
             copy = _Copy(_cast(rows.detach(), FORWARD_TYPE))
@@ -102,19 +108,19 @@ class _Product(torch.autograd.Function):
     def forward(ctx: Any, rows: Tensor, weight: Tensor, copy: _Copy, keeps_rounded: bool) -> Tensor:
         """rows [T, in], weight [out, in] -> [T, out]."""
         assert copy.numbers is not None
-        ctx.copy = copy if keeps_rounded else None
-        ctx.save_for_backward(weight, *([rows] if weight.requires_grad else []))
+        ctx.copy = copy
+        inputs = (rows, copy.numbers) if keeps_rounded else (rows,)
+        ctx.save_for_backward(weight, *(inputs if weight.requires_grad else ()))
         return _multiply(copy.numbers, _cast(weight.t(), FORWARD_TYPE), rows.dtype)
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         """gradients [T, out] -> those of rows and, where it is trained, of the weight."""
-        [above], (weight, *rest) = gradients, ctx.saved_tensors
+        [above], (weight, *inputs) = gradients, ctx.saved_tensors
         of_rows = _multiply(_cast(above, BACKWARD_TYPE), _columns(_cast(weight, FORWARD_TYPE)), weight.dtype)
-        if not rest:
+        if not inputs:
             return of_rows, None, None, None
-        is_kept = ctx.copy is not None and ctx.copy.is_kept
-        rounded = ctx.copy.numbers if is_kept else _cast(rest[0], FORWARD_TYPE)
+        rounded = inputs[1] if ctx.copy.is_kept else _cast(inputs[0], FORWARD_TYPE)
         above_t = _cast(above.t().contiguous(), BACKWARD_TYPE)
         return of_rows, _multiply(above_t, _columns(rounded), weight.dtype), None, None
 

@@ -90,6 +90,11 @@ class Tape(TorchDispatchMode):  # type: ignore[no-untyped-call]
         """The number of a living tensor's storage; None for one from before."""
         return self._numbers.get(int(tensor.untyped_storage()._cdata))
 
+    def ended(self) -> Recording:
+        """The recording; what dies from now on was there to its end."""
+        self._alive.clear()
+        return self.recording
+
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         reads = [self._read(tensor) for tensor in _tensors((args, kwargs))]

@@ -30,7 +30,7 @@ def record(layer: nn.Module, hidden: Tensor, told: Told, *, frees_gradients: boo
             _pass(layer, hidden, told, tape)
         tape.recording.gradients = _gradients(tape, weights)
         tape.recording.vector_gradients = _gradients(tape, [weight for weight in weights if weight.dim() == 1])
-        return tape.recording
+        return tape.ended()
     finally:
         for hook in hooks:
             hook.remove()
