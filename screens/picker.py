@@ -105,7 +105,7 @@ class PickerScreen(PickerDialogs, inherit_bindings=False):
     def go_on(self) -> None:
         """Show what is known now, and find out more: first of what is in sight."""
         self.show_now()
-        first = self.list.in_sight
+        first = (*self.compared, *self.list.in_sight)
         unread = self.picking.unread(first)
         if unread:
             self.run_worker(lambda: self._tell(read(unread)), thread=True, group="reading")

@@ -21,6 +21,8 @@ class PickerDialogs(PickerPanes, inherit_bindings=False):
         super().__init__(picking, look)
         self.page: TextPage | None = None
         """The page in front, while there is one."""
+        self.compared: tuple[Entry, ...] = ()
+        """The configs that stand on the page."""
 
     def go_on(self) -> None:
         """Show what is known now."""
@@ -47,7 +49,7 @@ class PickerDialogs(PickerPanes, inherit_bindings=False):
         self.page = TextPage(title, text, self.key_bar.glyphs)
 
         def closed(_: None) -> None:
-            self.page = None
+            self.page, self.compared = None, ()
 
         self.app.push_screen(self.page, closed)
 
@@ -77,6 +79,7 @@ class PickerDialogs(PickerPanes, inherit_bindings=False):
     def _compare(self, one: Entry, other: Entry) -> None:
         from screens.comparing import comparison_lines
 
+        self.compared = one, other
         self._open_page("two configs", lambda cells: comparison_lines(one, other, cells))
 
     def action_edit(self) -> None:

@@ -32,7 +32,7 @@ def _gpu(picking: Picking) -> str:
         return f"{plain(picking.gpu.name)} · {free}"
     if picking.ended:
         return "no profiler"
-    return "no GPU here: v chooses one" if picking.asked else "memory unknown yet"
+    return "no GPU here: v chooses one" if picking.asked else "working out memory"
 
 
 def nothing_found(picking: Picking) -> str:

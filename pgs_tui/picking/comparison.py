@@ -79,8 +79,8 @@ def _fit(profile: Profile) -> str:
 
 _TOLD = (
     ("memory", lambda profile: f"{gib(profile.total)} GiB"),
-    ("on this GPU", _fit),
-    ("decided by", lambda profile: plain(profile.decides)),
+    ("on the GPU", _fit),
+    ("decided in", lambda profile: plain(profile.decides)),
     ("weights trained", lambda profile: whole(profile.trained)),
     ("tokens a step", _tokens),
     ("speed", _rate),
