@@ -39,11 +39,6 @@ class Cards:
     """One sentence: why there is none, or which could not be read."""
 
 
-def rooms() -> tuple[Room, ...]:
-    """Of this machine, the one that trains first. Empty without a GPU: `look().problem` says why."""
-    return look().rooms
-
-
 def look(
     environment: Mapping[str, str] | None = None,
     own_pids: Collection[int] | None = None,
@@ -51,7 +46,7 @@ def look(
     machine: Callable[[], MachineMemory] = machine_memory,
     host_pids: bool | None = None,
 ) -> Cards:
-    """Asks the driver. What `own_pids` (default: this process) hold counts as free.
+    """Asks the driver, and raises nothing where there is none. What `own_pids` (default: this process) hold counts as free.
 
     `environment` decides which cards are visible, `host_pids` whether process ids here are those of the driver; both
     are found out unless given.
