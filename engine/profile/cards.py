@@ -46,10 +46,10 @@ def look(
     machine: Callable[[], MachineMemory] = machine_memory,
     host_pids: bool | None = None,
 ) -> Cards:
-    """Asks the driver, and raises nothing where there is none. What `own_pids` (default: this process) hold counts as free.
+    """Asks the driver. What `own_pids` (default: this process) hold counts as free.
 
     `environment` decides which cards are visible, `host_pids` whether process ids here are those of the driver; both
-    are found out unless given.
+    are found out unless given. Raises UserError for a table of people's own GPUs that cannot be read.
     """
     environment = os.environ if environment is None else environment
     try:
