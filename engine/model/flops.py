@@ -8,8 +8,8 @@ A product of [m, k] and [k, n] counts 2mkn. Needed are:
 - causal attention: the two products over the tokens that one sees on average, S/2 without a window; the backward pass
   twice that.
 - the gated delta rule as its formula reads, token by token: decay, read (k S), write and output (q S) of a state
-  [K, V], of which three are products: 6KV a head; the backward pass twice that. The short convolution, norms and
-  activations are left out.
+  [K, V], of which three are products: 6KV a head; the backward pass twice that. The short convolution, norms,
+  activations and what other recurrent mixers do beside their weight matrices are left out.
 
 Done besides, and counted for the hardware alone: products that checkpointing computes again (all but the last one of a
 layer, whose output nothing needs; with `selective` those not kept; with `full` the mixers too), the scores that flash
@@ -158,7 +158,7 @@ def products_of(model: PreTrainedModel) -> Products:
         head_weights=head.weight.numel(),
         head_is_trained=head.weight.requires_grad,
         attentions=tuple(_attention(shape, kind) for kind in kinds if kind in ("full_attention", *_WINDOWED)),
-        delta_states=tuple(_states(shape) for kind in kinds if kind == "linear_attention"),
+        delta_states=tuple(_states(shape) for kind in kinds if kind == "linear_attention" and _is_delta_rule(shape)),
     )
 
 
@@ -167,6 +167,11 @@ def _attention(shape: Any, kind: str) -> Attention:
     width = heads * (getattr(shape, "head_dim", None) or shape.hidden_size // heads)
     window = getattr(shape, "sliding_window", None) or getattr(shape, "attention_chunk_size", None)
     return Attention(width, window if kind in _WINDOWED else None)
+
+
+def _is_delta_rule(shape: Any) -> bool:
+    """Mamba's layers are called linear attention too."""
+    return hasattr(shape, "linear_num_value_heads")
 
 
 def _states(shape: Any) -> int:

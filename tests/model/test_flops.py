@@ -107,6 +107,15 @@ def test_a_token_is_multiplied_with_its_own_experts_alone() -> None:
     assert sum(experts) == 2 * 3 * 64 * 32
 
 
+def test_other_recurrent_mixers_count_with_their_weights() -> None:
+    config = {"model_type": "mamba", "vocab_size": 512, "hidden_size": 64, "num_hidden_layers": 2}
+    products = products_of(random_model(config))
+    weights = sum(matrix.weights for matrix in products.matrices)
+    assert weights > 0
+    expected = 6 * weights + 6 * products.head_weights * (LENGTH - 1) / LENGTH
+    assert flops_per_token(products, config_of({}), LENGTH).needed == pytest.approx(expected)
+
+
 def test_the_4b_shape_needs_six_operations_a_weight_and_token_and_some_more_for_mixing() -> None:
     config = shape_of("qwen3_5_4b")
     with torch.device("meta"):
