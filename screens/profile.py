@@ -136,21 +136,28 @@ class ProfileScreen(ProfileDialogs, inherit_bindings=False):
         return open_profiler(deliver, self._command)
 
     def _cannot_start(self, error: OSError) -> None:
-        self.room.show(None, f"the profiler cannot be started: {error}", True)
+        self.profiling.problem = f"the profiler cannot be started: {error}"
+        self.show_now()
 
     def _look_again(self) -> None:
         """What is worth asking for when nobody has pressed a key for a moment."""
         profiling = self.profiling
-        if profiling.is_measuring:
+        if profiling.measurement.is_running:
             profiling.look_at_measurement()
         was_slow, self.is_slow = self.is_slow, profiling.is_behind and not profiling.problem
         if self.is_slow or was_slow:
             self.show_status()
         profiling.ask_for_advice()
+        self._look_ahead()
+
+    def _look_ahead(self) -> None:
+        chosen = self.settings.chosen
+        self.profiling.look_ahead(chosen.key if chosen else "")
 
     def on_profile_screen_arrived(self, message: Arrived) -> None:
         self.profiling.take(message.news)
         self.show_now()
+        self._look_ahead()
 
     def action_start_again(self) -> None:
         if self.profiling.ended is None:
@@ -228,7 +235,7 @@ class ProfileScreen(ProfileDialogs, inherit_bindings=False):
             self.say("everything is as in the config")
 
     def action_out(self) -> None:
-        if self.profiling.is_measuring:
+        if self.profiling.measurement.is_running:
             self.profiling.stop_measuring()
             self.say("stopping the measurement")
         elif self.focused is not self.settings:

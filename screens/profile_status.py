@@ -27,8 +27,8 @@ def said_of(profiling: Profiling) -> tuple[str, bool]:
         return f"{profiling.ended.sentence}; s starts it again", True
     if profiling.problem:
         return profiling.problem, True
-    if profiling.is_measuring and profiling.measuring is not None:
-        return f"measuring two steps on this GPU: {profiling.measuring.what or 'starting'}; Esc stops it", False
+    if profiling.measurement.is_running and profiling.measurement.state is not None:
+        return f"measuring two steps on this GPU: {profiling.measurement.state.what or 'starting'}; Esc stops it", False
     return ("", False) if profiling.profile else ("the model is put together, without its weights", False)
 
 
@@ -58,8 +58,8 @@ def _sizes(sizes: tuple[Fitting, ...]) -> str:
 def _state(profiling: Profiling, slow: bool) -> tuple[str, str, Role]:
     if profiling.ended is not None:
         return "✖", "the profiler ended", "bad"
-    measuring = profiling.measuring
-    if measuring is not None and profiling.is_measuring:
+    measuring = profiling.measurement.state
+    if measuring is not None and profiling.measurement.is_running:
         done = f" {percent(measuring.share)}" if measuring.share is not None else ""
         return "◐", f"measuring{done}", "accent"
     if profiling.problem:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from pgs_tui.profiling.foresight import Foresight
+from pgs_tui.profiling.measurement import Measurement
 from pgs_tui.profiling.settings import Opened, values_given
-from pgs_tui.profiling.shapes import Change, GpuChoice, Measured, Measuring, Profile
-from pgs_tui.profiling.what_if import Target, Wanted, WhatIf
+from pgs_tui.profiling.shapes import Change, GpuChoice, Measured, Profile
+from pgs_tui.profiling.what_if import Target, WhatIf
 from pgs_tui.serving.client import Answer, Ended, Server
 
 OpenServer = Callable[[], Server]
@@ -29,7 +31,7 @@ class Profiling:
         self.profile: Profile | None = None
         """The newest estimate; it stays while the next one is on its way, or cannot be made."""
         self.gpus: tuple[GpuChoice, ...] = ()
-        self.measuring: Measuring | None = None
+        self.measurement = Measurement()
         self.ended: Ended | None = None
         self.problem = ""
         """Why there is no estimate for what is asked about now."""
@@ -43,13 +45,15 @@ class Profiling:
         """The question that `profile` answers."""
         self._advised: dict[str, Any] | None = None
         """The question that the changes of `profile` answer, as far as they were asked for."""
-        self._measured: tuple[Mapping[str, object], Measured] | None = None
-        self._measured_for: Wanted | None = None
+        self._advice_comes = False
+        self._foresight = Foresight()
 
     def start(self, open_server: OpenServer) -> None:
         """Start the process. Raises OSError when it cannot be started."""
         self._server = open_server()
-        self.ended = self._asked = self._shown = self._advised = self.measuring = None
+        self.ended = self._asked = self._shown = self._advised = None
+        self._advice_comes = False
+        self._foresight.forget()
         self._want("gpus", "gpus")
         self.ask()
 
@@ -108,16 +112,10 @@ class Profiling:
         return self._shown is not None and not self.is_behind and self._advised != self._shown
 
     @property
-    def is_measuring(self) -> bool:
-        """A measurement goes on."""
-        return self.measuring is not None and self.measuring.state == "running"
-
-    @property
     def measured(self) -> Measured | None:
         """What was measured for the config as it is asked about now."""
-        if self._measured is None or self.what_if is None or self._measured[0] != self.what_if.changes:
-            return self.profile.measured if self.profile and not self.is_behind else None
-        return self._measured[1]
+        told = self.profile.measured if self.profile and not self.is_behind else None
+        return (self.measurement.of(self.what_if.changes) if self.what_if else None) or told
 
     @property
     def advice(self) -> tuple[Change, ...]:
@@ -138,20 +136,31 @@ class Profiling:
         if question is None or self._asked is not None or question == self._shown:
             return
         self._asked = question
+        self._advice_comes = False
         self._forget("changes")
         self._want("estimate", "estimate", **question, changes=False)
 
     def ask_for_advice(self) -> None:
         """Ask which changes would help; this may take longer than an estimate."""
         if self.lacks_advice and self._shown is not None:
-            self._advised = self._shown
+            self._advised, self._advice_comes = self._shown, True
             self._want("changes", "estimate", **self._shown, changes=True)
+
+    def look_ahead(self, key: str) -> None:
+        """While nothing else is to do, have worked out what the arrow keys lead to from here, `key` first."""
+        is_busy = self._advice_comes or self._foresight.is_busy or self.measurement.is_running
+        question = self._question
+        if is_busy or self.is_behind or self.lacks_advice or self.what_if is None or question is None:
+            return
+        ahead = self._foresight.next(self.what_if, question, key)
+        if ahead is not None:
+            self._want("ahead", "estimate", **ahead, changes=False)
 
     def measure(self) -> None:
         """Have two real steps measured."""
-        if self._question is not None and self.what_if is not None:
-            self.measuring, self._measured_for = Measuring("running", "starting"), self.what_if.wanted
-            question = self._question
+        question = self._question
+        if question is not None and self.what_if is not None:
+            self.measurement.begin(self.what_if.changes)
             self._want("measuring", "measure", config=question["config"], overrides=question["overrides"])
 
     def look_at_measurement(self) -> None:
@@ -166,11 +175,14 @@ class Profiling:
     def take(self, news: Answer | Ended) -> None:
         """Take in what the process said."""
         if isinstance(news, Ended):
-            self.ended, self.measuring = news, None
+            self.ended = news
+            self.measurement.end()
         elif news.wish.topic == "estimate":
             self._take_estimate(news)
         elif news.wish.topic == "changes":
             self._take_advice(news)
+        elif news.wish.topic == "ahead":
+            self._foresight.is_busy = False
         elif news.wish.topic == "gpus":
             self.gpus = news.result or ()
         elif news.wish.topic == "measuring":
@@ -188,30 +200,16 @@ class Profiling:
             self.ask()
 
     def _take_advice(self, answer: Answer) -> None:
+        self._advice_comes = False
         if self.profile is not None and not answer.error and self._advised == self._shown:
             self.profile = answer.result
 
     def _take_measuring(self, answer: Answer) -> None:
-        if answer.error:
-            self.measuring, self.said = None, answer.error
-            return
-        measuring: Measuring = answer.result
-        if not self.is_measuring:
-            return
-        self.measuring = measuring
-        if measuring.state == "failed":
-            self.said = measuring.error or "the measurement failed"
-        elif measuring.state == "idle":
-            self.said = "the measurement was stopped"
-        elif measuring.state == "done":
-            self._take_measured(measuring.result)
-
-    def _take_measured(self, measured: Measured | None) -> None:
-        if measured is None or self._measured_for is None:
-            return
-        self._measured = (self._measured_for.changes, measured)
-        self._shown = None  # what was measured corrects the estimates of this machine
-        self.ask()
+        was_running = self.measurement.is_running
+        self.said = self.measurement.take(answer) or self.said
+        if was_running and not self.measurement.is_running:
+            self._shown = None  # what was measured corrects the estimates of this machine
+            self.ask()
 
     @property
     def _question(self) -> dict[str, Any] | None:

@@ -191,7 +191,7 @@ async def test_m_measures_and_shows_the_truth_beside_the_estimate(here: Path) ->
 async def test_a_measurement_can_be_stopped_and_may_fail(here: Path) -> None:
     async with profiling(here, *A100, "--measures", "running") as (screen, pilot):
         await pilot.press("m", "enter")
-        await until(pilot, lambda: screen.profiling.is_measuring and "Esc stops it" in texts(screen)["room"])
+        await until(pilot, lambda: screen.profiling.measurement.is_running and "Esc stops it" in texts(screen)["room"])
         await pilot.press("escape")
         await until(pilot, lambda: "the measurement was stopped" in texts(screen)["keys"])
         assert "✔ fits" in texts(screen)["status"]
@@ -201,7 +201,7 @@ async def test_a_measurement_that_is_refused_says_why(here: Path) -> None:
     async with profiling(here, "--slow", "nothing", "0", size=(60, 15)) as (screen, pilot):
         await pilot.press("m", "enter")
         await until(pilot, lambda: "--measure needs a GPU; there is none" in texts(screen)["keys"])
-        assert not screen.profiling.is_measuring
+        assert not screen.profiling.measurement.is_running
 
 
 async def test_S_starts_it_with_the_changes_after_a_question(here: Path) -> None:  # noqa: N802
