@@ -39,17 +39,19 @@ class PickerDialogs(PickerPanes, inherit_bindings=False):
         assert entry.checked is not None, "nothing is known of it"
         from screens.text_page import as_written
 
-        text = entry.checked.text.replace(str(entry.path), entry.path.name)
-        text = f"{text}\n\ne edits it, and checks it again"
-        self._open_page(entry.shown, lambda cells: as_written(text, cells))
+        may_edit = not entry.found.shipped
+        text = entry.checked.text + ("\n\ne edits it, and checks it again" if may_edit else "")
+        self._open_page(entry.shown, lambda cells: as_written(text, cells), "e" if may_edit else "")
 
-    def _open_page(self, title: str, text: Text) -> None:
+    def _open_page(self, title: str, text: Text, ways_out: str = "") -> None:
         from screens.text_page import TextPage
 
-        self.page = TextPage(title, text, self.key_bar.glyphs)
+        self.page = TextPage(title, text, self.key_bar.glyphs, ways_out)
 
-        def closed(_: None) -> None:
+        def closed(key: str | None) -> None:
             self.page, self.compared = None, ()
+            if key:
+                self.action_edit()
 
         self.app.push_screen(self.page, closed)
 
@@ -93,6 +95,10 @@ class PickerDialogs(PickerPanes, inherit_bindings=False):
 
         try:
             command = editor_command(os.environ)
+        except NoEditorError as error:
+            self.say(str(error), "warn")
+            return
+        try:
             with self.app.suspend():
                 edit(entry.path, command)
         except NoEditorError as error:

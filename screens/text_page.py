@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
+from textual.events import Key
 from textual.screen import ModalScreen
 
 from pgs_tui.format import plain
@@ -29,8 +30,11 @@ def _pieces(written: str, cells: int) -> list[str]:
     return wrap(written, max(cells, 2), subsequent_indent=indentation, break_on_hyphens=False)
 
 
-class TextPage(ModalScreen[None], inherit_bindings=False):
-    """Scrolls where the terminal is too low for it. Ask for `draw_again` when the text has changed."""
+class TextPage(ModalScreen[str], inherit_bindings=False):
+    """Any of the keys `ways_out` closes it too, and is what is returned then; otherwise that is empty.
+
+    Scrolls where the terminal is too low for it. Ask for `draw_again` when the text has changed.
+    """
 
     CSS_PATH: ClassVar = ["modal.tcss", "text_page.tcss"]
     AUTO_FOCUS = ""
@@ -44,8 +48,9 @@ class TextPage(ModalScreen[None], inherit_bindings=False):
         ("end", "scroll_by(100000)", "to the end"),
     ]
 
-    def __init__(self, title: str, text: Text, glyphs: GlyphName) -> None:
+    def __init__(self, title: str, text: Text, glyphs: GlyphName, ways_out: str = "") -> None:
         super().__init__()
+        self._ways_out = ways_out
         self._page = _Page(title, text)
         self._page.glyphs = glyphs
 
@@ -56,9 +61,14 @@ class TextPage(ModalScreen[None], inherit_bindings=False):
         """The text is another one now."""
         self._page.redraw()
 
+    def on_key(self, event: Key) -> None:
+        if event.character and event.character in self._ways_out and self.is_current:
+            event.stop()
+            self.dismiss(event.character)
+
     def action_out(self) -> None:
         if self.is_current:
-            self.dismiss()
+            self.dismiss("")
 
     def action_scroll_by(self, lines: int) -> None:
         self._page.scroll(lines)

@@ -34,8 +34,22 @@ def check(path: Path) -> Checked:
     try:
         loaded = load_config(path)
     except ConfigError as error:
-        return Checked(None, problems=tuple(map(one_line, error.problems)), text=str(error))
+        text = "\n\n".join(in_full(problem, path) for problem in error.problems)
+        return Checked(None, problems=tuple(map(one_line, error.problems)), text=text)
     return Checked(loaded.config, loaded.notes)
+
+
+def in_full(problem: Problem, path: Path) -> str:
+    """The problem with its line in the file, what is allowed and what to do, each unwrapped."""
+    place = problem.place
+    where = str(place).replace(str(path), path.name) if place else ""
+    meant = f"; did you mean {problem.nearest}?" if problem.nearest else ""
+    head = ": ".join(part for part in (where, problem.key, f"{problem.reason}{meant}") if part)
+    lines = [head, place.picture() if place else ""]
+    lines += [
+        f"      {label}: {text}" for label, text in (("allowed", problem.allowed), ("advice", problem.advice)) if text
+    ]
+    return "\n".join(line for line in lines if line)
 
 
 def one_line(problem: Problem) -> str:

@@ -125,6 +125,8 @@ def test_nothing_is_loaded_before_it_is_needed() -> None:
     assert not modules_after("import pgs_tui.cli") & {"textual", "rich", "asyncio", "engine.rundir", "argparse"}
     first_frame = modules_after("import pgs_tui.cli, pgs_tui.app, pgs_tui.terminal")
     assert not first_frame & {"plotext", "pydantic", "yaml", "psutil", "engine.config", "engine.events"}
+    picker = modules_after("import pgs_tui.cli, pgs_tui.picker_app, pgs_tui.terminal")
+    assert not picker & {"plotext", "pydantic", "yaml", "psutil", "engine.config", "engine.events"}
 
 
 def test_no_heavy_library_ever() -> None:

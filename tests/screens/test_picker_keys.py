@@ -3,6 +3,7 @@
 import time
 from pathlib import Path
 
+import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input
 
@@ -54,6 +55,16 @@ async def test_enter_on_an_invalid_config_shows_all_that_is_wrong(here: Path) ->
             await pilot.press("down", "up", "escape")
             await until(pilot, lambda: screen.app.screen is screen)
         assert screen.app.return_value is None
+
+
+async def test_e_on_the_errors_opens_the_editor(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VISUAL", "no-such-editor")
+    write_config(here / "a.yaml", more="  learning_rat: 1\n")
+    async with picker(here) as (screen, pilot):
+        await pilot.press("enter")
+        assert "e edits it" in await page(pilot)
+        await pilot.press("e")
+        await until(pilot, lambda: "VISUAL names no-such-editor, which is not there" in texts(screen)["keys"])
 
 
 async def test_q_leaves(here: Path) -> None:
