@@ -16,6 +16,9 @@ import pytest
 from engine.config import load_config
 from engine.errors import UserError
 from engine.events import Alert, End, Event, Gpu, ModelInfo, Phase, Start, Step, StepMemory, encode
+from engine.memory.estimate import estimate_memory
+from engine.memory.model_shape import model_shape
+from engine.profile.comparison import compare
 from engine.profile.gpu_to_measure import GpuToMeasure
 from engine.profile.measure import STEPS, MeasuringProgress, MeasuringStoppedError, measure
 from engine.rundir import list_runs
@@ -83,10 +86,17 @@ def step(number: int, peak: float, reserved: float, dt: float = 1.0) -> Step:
 
 def test_real_steps_tell_what_weights_gradients_and_state_take(tmp_path: Path, temporary: Path) -> None:
     told: list[MeasuringProgress] = []
-    measured = measure(small_config(tmp_path), None, told.append)
+    config = small_config(tmp_path, "--model.torch_dtype", "bfloat16")
+    measured = measure(config, None, told.append)
     assert measured.fits
-    size = TRAINED * 4 / GIB
-    assert measured.components == pytest.approx({"weights": size, "gradients": size, "optimizer state": 2 * size})
+    size = TRAINED * 2 / GIB
+    assert measured.components == pytest.approx({"weights": size, "gradients": size, "optimizer state": 4 * size})
+    compared = compare(estimate_memory(config, model_shape(config)), measured)
+    assert [(one.name, one.difference) for one in compared] == [
+        ("weights", pytest.approx(0.0)),
+        ("optimizer state", pytest.approx(0.0)),
+        ("gradients", pytest.approx(0.0)),
+    ]
     assert measured.tokens_per_step == 2 * 48, "the longest batch that the config allows"
     assert measured.peak_gib is measured.reserved_gib is measured.context_gib is None, "the CPU has no such counters"
     assert measured.tok_s is not None and measured.seconds_per_step is not None
