@@ -49,6 +49,10 @@ class Measurement:
     def stop(self, seconds: float) -> None:
         """Ask it to stop, and wait for that; nothing happens where none goes on."""
         self._stop.set()
+        self.wait(seconds)
+
+    def wait(self, seconds: float) -> None:
+        """Wait for its end."""
         if self._thread is not None:
             self._thread.join(seconds)
 
