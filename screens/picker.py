@@ -177,10 +177,12 @@ class PickerScreen(PickerDialogs, inherit_bindings=False):
             return
         self.picking.take(read([entry.path]))  # it may have been changed since
         self.go_on()
-        if entry.is_valid:
-            self.post_message(self.Chosen(entry.path, what))
-        else:
+        if not entry.is_valid:
             self.show_problems(entry)
+        elif what == "start" and self.picking.target.is_own and entry.verdict == "does not fit":
+            self.ask_whether(entry, lambda answer: self.post_message(self.Chosen(entry.path, answer)))
+        else:
+            self.post_message(self.Chosen(entry.path, what))
 
     def action_rescan(self) -> None:
         self.look_again()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from pgs_tui.look import Look
@@ -33,6 +34,22 @@ class PickerDialogs(PickerPanes, inherit_bindings=False):
         if self.list.entry is None:
             self.say("there is no config to choose")
         return self.list.entry
+
+    def ask_whether(self, entry: Entry, choose: Callable[[str], object]) -> None:
+        """Whether a config that does not fit the GPU is to `start` all the same, or its `profile` to be seen."""
+        from screens.confirm import Answer, Confirm
+
+        def take(answer: str | None) -> None:
+            if answer in ("start", "profile"):
+                choose(answer)
+
+        answers = [
+            Answer("profile", "See what would make it fit"),
+            Answer("start", "Start it all the same"),
+            Answer("stay", "Stay here"),
+        ]
+        assert entry.estimate is not None, "there is a verdict"
+        self.app.push_screen(Confirm(entry.shown, entry.estimate.verdict.sentence, answers, self.key_bar.glyphs), take)
 
     def show_problems(self, entry: Entry) -> None:
         """All that is wrong with it, with its places."""

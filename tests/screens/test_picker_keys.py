@@ -45,6 +45,20 @@ async def test_enter_starts_the_selected_config(here: Path) -> None:
         assert screen.app.return_value.next == StartConfig(here / "try.yaml", (), "try")
 
 
+async def test_before_a_config_that_does_not_fit_is_started_that_is_said(here: Path) -> None:
+    write_folder(here)
+    async with picker(here) as (screen, pilot):
+        await pilot.press("down", "down", "enter")
+        await until(pilot, lambda: "does not fit: 22.9 GiB too much" in shown(pilot) and "Stay here" in shown(pilot))
+        await pilot.press("escape")
+        assert screen.app.return_value is None
+        await pilot.press("enter")
+        await until(pilot, lambda: "Stay here" in shown(pilot))
+        await pilot.press("down", "enter")
+        await until(pilot, lambda: screen.app.return_value)
+        assert screen.app.return_value.next == StartConfig(here / "configs/qwen/large.yaml", (), "qwen/large")
+
+
 async def test_enter_on_an_invalid_config_shows_all_that_is_wrong(here: Path) -> None:
     write_config(here / "a.yaml", more="  learning_rat: 1\n  optimiser: lion\n")
     async with picker(here) as (screen, pilot):
