@@ -43,5 +43,9 @@ def _stacked(names: Row, rows: Sequence[Row], cells: int) -> Iterator[Line]:
         if not name:
             yield ()
             continue
+        values = f"{left} → {right}"
+        if width(name) + 2 + width(values) <= cells:
+            yield line((f"{name}  ", "dim"), (values, "text"))
+            continue
         yield line((name, "dim"))
-        yield from (line(("  ", "text"), *row) for row in wrapped(f"{left} → {right}", cells - 2))
+        yield from (line(("  ", "text"), *row) for row in wrapped(values, cells - 2))

@@ -11,7 +11,7 @@ from pgs_tui.profiling.shapes import Profile
 
 Row = tuple[str, str, str]
 """What is compared, and how it is with each of the two."""
-_UNKNOWN = "…"
+_UNKNOWN, _NONE = "…", "–"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +36,9 @@ def compared(one: Entry, other: Entry) -> Comparison:
 
 def _effects(one: Entry, other: Entry) -> Iterator[Row]:
     for label, told in _TOLD:
-        left, right = (told(e.estimate) if e.estimate else "–" if e.trouble else _UNKNOWN for e in (one, other))
-        if (left, right) != ("", ""):
-            yield label, left or "–", right or "–"
+        sides = [told(e.estimate) or _NONE if e.estimate else _NONE if e.trouble else _UNKNOWN for e in (one, other)]
+        if sides != [_NONE, _NONE]:
+            yield label, sides[0], sides[1]
     yield from _components(one.estimate, other.estimate)
 
 
