@@ -148,10 +148,15 @@ def _release(config: Config) -> Values:
 def _lion(config: Config) -> Values:
     values: dict[str, object] = {
         "train.optimizer": "lion8bit",
-        "train.learning_rate": config.train.learning_rate / SMALLER_LION_RATE,
-        "train.min_learning_rate": config.train.min_learning_rate / SMALLER_LION_RATE,
+        "train.learning_rate": _rate_for_lion(config.train.learning_rate),
+        "train.min_learning_rate": _rate_for_lion(config.train.min_learning_rate),
     }
     return values | ({"train.betas": None} if config.train.betas is not None else {})
+
+
+def _rate_for_lion(rate: float) -> float:
+    """As one writes it: 2e-6, and not all the digits of a quotient in binary."""
+    return float(f"{rate / SMALLER_LION_RATE:.6g}")
 
 
 def _more_recomputation(now: str) -> tuple[Values, ...]:

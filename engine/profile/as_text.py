@@ -97,8 +97,10 @@ class ProfilePrinter:
     def _phases(self, profile: Profile) -> None:
         estimate = profile.estimate
         self._heading("Phase by phase, GiB")
-        names = [f"{phase.name}{'*' if phase.name == estimate.decides else ''}" for phase in estimate.phases]
-        width = max(_NUMBER, min(max(map(_longest_word, names)) + 1, (self._width - _NAME) // max(1, len(names))))
+        room = (self._width - _NAME) // max(1, len(estimate.phases))
+        mark = "*" if _longest_word(estimate.decides) + 2 <= room else " *"
+        names = [f"{phase.name}{mark if phase.name == estimate.decides else ''}" for phase in estimate.phases]
+        width = max(_NUMBER, min(max(map(_longest_word, names)) + 1, room))
         for line in _in_columns(names, width):
             self._paper.print((" " * _NAME + line).rstrip())
         there = {name for phase in estimate.phases for name in phase.parts}

@@ -260,3 +260,11 @@ def test_the_real_estimate_of_what_is_proposed_fits() -> None:
         assert other.peak_gib == pytest.approx(change.peak_gib)
         assert judge(other, room).word in ("fits", "tight")
     assert effect_of(config, changes[0]) <= Effect.ROUNDED
+
+
+def test_a_rate_for_lion_is_a_number_that_one_would_write() -> None:
+    small = changes_of(
+        config_of("card_16gb", PLAIN | {"train.optimizer": "adamw", "train.learning_rate": 1e-5}), room_of(1.0)
+    )
+    rates = [change.keys["train.learning_rate"] for change in small if "train.learning_rate" in change.keys]
+    assert rates == [2e-6] * len(rates) and rates
