@@ -104,7 +104,7 @@ KEYS: tuple[Key, ...] = (
         "write YAML",
         "write the changes to a new YAML file, with all comments of this one",
     ),
-    Key("profile", ("m",), "m", "measure", "measure", "take two real steps on this machine's GPU (asks first)"),
+    Key("profile", ("m",), "m", "measure", "measure", "take a few real steps on this machine's GPU (asks first)"),
     Key("profile", ("u",), "u", "undo", "undo", "take the last change back"),
     Key("profile", ("r",), "r", "reset", "reset", "everything as in the config"),
     Key("profile", ("S", "shift+s"), "S", "start", "start", "train it with these changes (asks first)"),

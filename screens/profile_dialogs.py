@@ -57,8 +57,8 @@ class ProfileDialogs(ProfileChoices, inherit_bindings=False):
             self.say("the config is being read")
         else:
             question = (
-                "Take two real steps on this machine's GPU and see what they need? It loads the model, takes a minute"
-                " or a few, and the GPU must be free for it. Nothing is kept but the figures."
+                "Take a few real steps on this machine's GPU and see what they need? It takes a minute or more, and the"
+                " GPU must be free for it. Nothing is kept but the figures."
             )
             self._confirm("measure", question, "Measure", "Leave it", self._measure)
 

@@ -27,8 +27,10 @@ def said_of(profiling: Profiling) -> tuple[str, bool]:
         return f"{profiling.ended.sentence}; s starts it again", True
     if profiling.problem:
         return profiling.problem, True
-    if profiling.measurement.is_running and profiling.measurement.state is not None:
-        return f"measuring two steps on this GPU: {profiling.measurement.state.what or 'starting'}; Esc stops it", False
+    state = profiling.measurement.state
+    if state is not None and profiling.measurement.is_running:
+        steps = f", {state.done} of {state.total} steps done" if state.total else ""
+        return f"measuring on this GPU: {state.what or 'starting'}{steps}; Esc stops it", False
     return ("", False) if profiling.profile else ("the model is put together, without its weights", False)
 
 

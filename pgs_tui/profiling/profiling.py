@@ -157,7 +157,7 @@ class Profiling:
             self._want("ahead", "estimate", **ahead, changes=False)
 
     def measure(self) -> None:
-        """Have two real steps measured."""
+        """Have a few real steps measured."""
         question = self._question
         if question is not None and self.what_if is not None:
             self.measurement.begin(self.what_if.changes)

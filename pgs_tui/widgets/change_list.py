@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from pgs_tui.format import plain
 from pgs_tui.profiling.shapes import Change
+from pgs_tui.profiling.words import in_short
 from pgs_tui.widgets.lines import Line, Role, line, wrapped, wrapped_into
 from pgs_tui.widgets.panel import Panel
 
@@ -58,6 +59,12 @@ class ChangeList(Panel):
     def _entry(self, place: int, rows: int, width: int) -> list[Line]:
         chosen = self.has_focus and place == self.selected
         role: Role = "dim" if self._is_old else "value" if chosen else "text"
-        text = wrapped_into(plain(self._changes[place].sentence), max(width - 4, 1), rows, role)
+        text = self._text(self._changes[place], max(width - 4, 1), rows, role)
         first = line(("› " if chosen else "  ", "focus"), (f"{place + 1} ", "key"))
         return [(*(first if number == 0 else line(("    ", "text"))), *row) for number, row in enumerate(text)]
+
+    @staticmethod
+    def _text(change: Change, cells: int, rows: int, role: Role) -> list[Line]:
+        """Its sentence, or in short where that would be cut off before it says what to change."""
+        full = wrapped(plain(change.sentence), cells, role)
+        return full if len(full) <= rows else wrapped_into(plain(in_short(change)), cells, rows, role)

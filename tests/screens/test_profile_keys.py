@@ -174,7 +174,7 @@ async def test_a_file_that_is_there_is_not_written_over_unasked(here: Path) -> N
 async def test_m_measures_and_shows_the_truth_beside_the_estimate(here: Path) -> None:
     async with profiling(here) as (screen, pilot):
         await pilot.press("m")
-        await until(pilot, lambda: "Take two real steps" in "\n".join(screen_text(screen.app)))
+        await until(pilot, lambda: "Take a few real steps" in "\n".join(screen_text(screen.app)))
         await pilot.press("enter")
         await until(pilot, lambda: "measuring" in texts(screen)["status"])
         await until(pilot, lambda: "measured" in texts(screen)["components"])
