@@ -80,11 +80,11 @@ def _fit(profile: Profile) -> str:
 _TOLD = (
     ("memory", lambda profile: f"{gib(profile.total)} GiB"),
     ("on the GPU", _fit),
-    ("decided in", lambda profile: plain(profile.decides)),
-    ("weights trained", lambda profile: whole(profile.trained)),
-    ("tokens a step", _tokens),
     ("speed", _rate),
     ("time of a step", _step),
+    ("tokens a step", _tokens),
+    ("weights trained", lambda profile: whole(profile.trained)),
+    ("most memory in", lambda profile: plain(profile.decides)),
 )
 
 
