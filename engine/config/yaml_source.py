@@ -28,6 +28,8 @@ _STRING_TAGS = frozenset({"!", "tag:yaml.org,2002:str"})
 _MERGE_KEY = "<<"
 _DATASET_SUFFIXES = (".jsonl", ".ndjson", ".parquet", ".arrow")
 LARGEST_CONFIG = 2**20
+MOST_VALUES = 100_000
+"""Aliases of aliases can stand for more values than there is memory."""
 BYTE_ORDER_MARK = "\ufeff"
 
 _ADVICE_FOR_SYNTAX = {
@@ -202,6 +204,7 @@ class _Converter:
         self._lines = lines
         self._fixed_place = fixed_place
         self._open: set[int] = set()
+        self._values = 0
         self.problems: list[Problem] = []
 
     def place_of(self, node: yaml.Node) -> Place:
@@ -216,6 +219,10 @@ class _Converter:
     def convert(self, node: yaml.Node, key: str) -> Node:
         """The node as one of ours; `key` is its path, for messages."""
         place = self.place_of(node)
+        self._values += 1
+        if self._values > MOST_VALUES:
+            reason = f"the file comes to more than {MOST_VALUES:,} values"
+            raise ConfigError([Problem("", reason, advice="write the aliases out", place=place)])
         if id(node) in self._open:
             self.problems.append(Problem(key, "this anchor contains itself", advice="write the value out", place=place))
             return Scalar("", quoted=False, place=place)

@@ -57,6 +57,12 @@ def test_endless_nesting(folder: Path) -> None:
     assert refusal_of("deep.yaml") == "deep.yaml: nested too deeply for a config"
 
 
+def test_aliases_that_multiply_without_end(folder: Path) -> None:
+    levels = (f"l{n}: &l{n} [{', '.join([f'*l{n - 1}'] * 9)}]\n" for n in range(1, 9))
+    (folder / "laughs.yaml").write_text(MINIMAL + "l0: &l0 [a, b]\n" + "".join(levels))
+    assert ": the file comes to more than 100,000 values" in refusal_of("laughs.yaml")
+
+
 def test_a_file_without_permission(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (folder / "secret.yaml").write_text(MINIMAL)
 
