@@ -28,7 +28,7 @@ _STRING_TAGS = frozenset({"!", "tag:yaml.org,2002:str"})
 _MERGE_KEY = "<<"
 _DATASET_SUFFIXES = (".jsonl", ".ndjson", ".parquet", ".arrow")
 LARGEST_CONFIG = 2**20
-MOST_VALUES = 100_000
+MOST_VALUES = 20_000
 """Aliases of aliases can stand for more values than there is memory."""
 BYTE_ORDER_MARK = "\ufeff"
 
