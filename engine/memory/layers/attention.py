@@ -14,13 +14,15 @@ _LIBRARY_CHOOSES = ("sdpa", None)
 _KERNEL_TYPES = (torch.bfloat16, torch.float16)
 
 
-def trace_attention(text_config: Any) -> None:
-    """Let models of this config attend by `attend`, unless they compute all scores themselves."""
+def trace_attention(text_config: Any) -> bool:
+    """Let models of this config attend by `attend`; False for those that compute all scores themselves."""
     from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
-    if getattr(text_config, "_attn_implementation", None) in _LIBRARY_CHOOSES:
-        ALL_ATTENTION_FUNCTIONS.register(NAME, attend)
-        text_config._attn_implementation = NAME
+    if getattr(text_config, "_attn_implementation", None) not in _LIBRARY_CHOOSES:
+        return False
+    ALL_ATTENTION_FUNCTIONS.register(NAME, attend)
+    text_config._attn_implementation = NAME
+    return True
 
 
 def attend(

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from engine.errors import UserError
 from engine.memory.layers.attention import trace_attention
-from engine.model.attention.interface import by_documents
+from engine.model.attention.interface import KINDS, by_documents
 from engine.model.decoder import decoder_layers, decoder_of
 from engine.model.delta_rule.mixer import can_replace, replace_forward
 from engine.model.mask_detection import ToldForward
@@ -38,6 +38,9 @@ def kinds_of(model: PreTrainedModel) -> dict[str, list[nn.Module]]:
             names[build] = word if not before else f"{word} {before + 1}"
         by_build.setdefault(build, []).append(layer)
     return {names[build]: alike for build, alike in by_build.items()}
+
+
+_BATCHES_KEPT = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,23 +75,35 @@ class OneOfEach:
         self.decoder: Any = copy.deepcopy(decoder, memo)
         self.decoder.forward = ToldForward(self.decoder.forward)  # there are no numbers to find packs by
         self.layers: Mapping[str, nn.Module] = dict(zip(kinds, chosen, strict=True))
+        self._told: dict[tuple[int, int, bool], dict[str, Told]] = {}
         self.hidden_size = int(text.hidden_size)
         self.dtype: torch.dtype = model.dtype
-        trace_attention(text)
+        self._takes_documents = trace_attention(text) and set(getattr(text, "layer_types", None) or ()) <= KINDS
         for module in chosen.modules():
             if type(module).__name__.endswith("GatedDeltaNet") and can_replace(module):
                 replace_forward(module)
 
     def told(self, lines: int, length: int, *, packs: bool) -> dict[str, Told]:
-        """What the decoder tells its layers of a batch [lines, length], by kind; `packs` are told by their borders."""
+        """What the decoder tells its layers of a batch [lines, length], by kind.
+
+        Packs are told by their borders, as in a run, where the layers take them so; else they count as plain lines.
+        """
+        if (batch := (lines, length, packs)) not in self._told:
+            while len(self._told) >= _BATCHES_KEPT:
+                del self._told[next(iter(self._told))]
+            self._told[batch] = self._listened(lines, length, packs=packs)
+        return self._told[batch]
+
+    def _listened(self, lines: int, length: int, *, packs: bool) -> dict[str, Told]:
         found: dict[str, Told] = {}
         before = {name: vars(layer).get("forward") for name, layer in self.layers.items()}
         for name, layer in self.layers.items():
             layer.forward = _listening(type(layer).forward.__get__(layer), found, name)
         ids = torch.empty(lines, length, dtype=torch.int64, device="meta")
+        documents = _of_packs(self.decoder, ids) if packs and self._takes_documents else {}
         try:
             with torch.no_grad():
-                self.decoder(input_ids=ids, use_cache=False, **(_of_packs(self.decoder, ids) if packs else {}))
+                self.decoder(input_ids=ids, use_cache=False, **documents)
         finally:
             for name, layer in self.layers.items():
                 del layer.forward

@@ -7,19 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import torch
-
 from engine.config import Config
-from engine.errors import UserError
-from engine.memory.layers.kinds import OneOfEach, kinds_of
-from engine.memory.layers.recipe import Recipe, ready_layers
-from engine.memory.layers.sizes import Sizes, sizes_of
-from engine.memory.layers.slices import held_in_slices
-from engine.memory.layers.tape import Recording
-from engine.memory.layers.trace import record
+from engine.memory.layers.kinds import kinds_of
+from engine.memory.layers.recipe import Recipe
+from engine.memory.layers.traced import TracedLayers
 
 if TYPE_CHECKING:
-    from torch import nn
     from transformers import PreTrainedModel
 
 
@@ -51,52 +44,14 @@ def layer_bytes(model: PreTrainedModel, config: Config, lines: int, length: int)
     stays as it is. The first answer for a model and a way to train takes tenths of a second, others well below a
     millisecond. Raises UserError for layers that cannot be traced.
     """
-    found = {}
-    for kind, sizes in _remembered(model).sizes(Recipe.of(config)).items():
-        held = held_in_slices(sizes, lines, length, config.memory.layer_slices)
-        found[kind] = LayerBytes(held.kept, held.forward, held.backward, held.gradients)
-    return found
+    found = _remembered(model).held(Recipe.of(config), lines, length, config.memory.layer_slices)
+    return {kind: LayerBytes(held.kept, held.forward, held.backward, held.gradients) for kind, held in found.items()}
 
 
-class _Traced:
-    """The sizes of one model's layers, by the way that they are trained."""
-
-    def __init__(self, model: PreTrainedModel) -> None:
-        self._one_of_each = OneOfEach(model)
-        self._name = type(model).__name__
-        self._by_recipe: dict[Recipe, Mapping[str, Sizes]] = {}
-
-    def sizes(self, recipe: Recipe) -> Mapping[str, Sizes]:
-        """By kind. Raises UserError."""
-        if recipe not in self._by_recipe:
-            try:
-                self._by_recipe[recipe] = self._trace(recipe)
-            except (RuntimeError, NotImplementedError, TypeError, ValueError) as error:  # a model's own code
-                reason = str(error).strip().partition("\n")[0].rstrip(".")
-                raise UserError(
-                    f"the memory of the layers of {self._name} cannot be told without running them ({reason})."
-                ) from error
-        return self._by_recipe[recipe]
-
-    def _trace(self, recipe: Recipe) -> Mapping[str, Sizes]:
-        layers = ready_layers(self._one_of_each, recipe)
-        return {kind: self._of_layer(kind, layer, recipe) for kind, layer in layers.items()}
-
-    def _of_layer(self, kind: str, layer: nn.Module, recipe: Recipe) -> Sizes:
-        def recorded(lines: int, length: int) -> Recording:
-            told = self._one_of_each.told(lines, length, packs=recipe.packs)[kind]
-            size, dtype = self._one_of_each.hidden_size, self._one_of_each.dtype
-            hidden = torch.empty(lines, length, size, dtype=dtype, device="meta")
-            return record(layer, hidden, told, frees_gradients=recipe.frees_gradients and not recipe.compiles)
-
-        gradients = sum(weight.nbytes for weight in layer.parameters() if weight.requires_grad)
-        return sizes_of(recorded, gradients, compiles=recipe.compiles)
+_TRACED: weakref.WeakKeyDictionary[PreTrainedModel, TracedLayers] = weakref.WeakKeyDictionary()
 
 
-_TRACED: weakref.WeakKeyDictionary[PreTrainedModel, _Traced] = weakref.WeakKeyDictionary()
-
-
-def _remembered(model: PreTrainedModel) -> _Traced:
+def _remembered(model: PreTrainedModel) -> TracedLayers:
     if model not in _TRACED:
-        _TRACED[model] = _Traced(model)
+        _TRACED[model] = TracedLayers(model)
     return _TRACED[model]

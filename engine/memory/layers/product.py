@@ -108,7 +108,7 @@ class _Product(torch.autograd.Function):
     def forward(ctx: Any, rows: Tensor, weight: Tensor, copy: _Copy, keeps_rounded: bool) -> Tensor:
         """rows [T, in], weight [out, in] -> [T, out]."""
         assert copy.numbers is not None
-        ctx.copy = copy
+        ctx.copy = copy if keeps_rounded else None
         inputs = (rows, copy.numbers) if keeps_rounded else (rows,)
         ctx.save_for_backward(weight, *(inputs if weight.requires_grad else ()))
         return _multiply(copy.numbers, _cast(weight.t(), FORWARD_TYPE), rows.dtype)
@@ -120,7 +120,8 @@ class _Product(torch.autograd.Function):
         of_rows = _multiply(_cast(above, BACKWARD_TYPE), _columns(_cast(weight, FORWARD_TYPE)), weight.dtype)
         if not inputs:
             return of_rows, None, None, None
-        rounded = inputs[1] if ctx.copy.is_kept else _cast(inputs[0], FORWARD_TYPE)
+        is_kept = ctx.copy is not None and ctx.copy.is_kept
+        rounded = inputs[1] if is_kept else _cast(inputs[0], FORWARD_TYPE)
         above_t = _cast(above.t().contiguous(), BACKWARD_TYPE)
         return of_rows, _multiply(above_t, _columns(rounded), weight.dtype), None, None
 

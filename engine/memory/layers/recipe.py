@@ -44,9 +44,12 @@ class Recipe:
             checkpointing=config.train.gradient_checkpointing,
             compiles=config.model.compile,
             float8=config.memory.float8_training,
-            frees_gradients=config.memory.gradient_release
-            or config.train.gradient_accumulation_steps > 1
-            or config.memory.layer_slices > 1,
+            frees_gradients=not config.model.compile  # a compiled layer hands out all of its gradients together
+            and (
+                config.memory.gradient_release
+                or config.train.gradient_accumulation_steps > 1
+                or config.memory.layer_slices > 1
+            ),
             packs=config.data.packing,
         )
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
+from typing import Protocol
 
 from engine.memory.layers.lives import Lives, as_compiled, as_it_ran
 from engine.memory.layers.tape import Recording
@@ -84,21 +85,55 @@ class Sizes:
         )
 
 
-def sizes_of(record: Record, gradients: int, *, compiles: bool) -> Sizes:
-    """The sizes of a layer's tensors, from four recordings, `gradients` being those of all its weights' gradients.
+class HoldsByBatch(Protocol):
+    """What a layer holds, by its batch."""
 
-    Raises ValueError where the recordings differ in more than sizes.
+    def held(self, lines: int, length: int) -> Held: ...
+    def input_bytes(self, lines: int, length: int) -> int: ...
+
+
+class SizesOfBatches:
+    """For layers that run other operations for longer lines: a recording for each batch that is asked for."""
+
+    def __init__(self, record: Record, gradients: int, *, compiles: bool) -> None:
+        self._record, self._gradients, self._compiles = record, gradients, compiles
+        self._known: dict[tuple[int, int], Sizes] = {}
+
+    def held(self, lines: int, length: int) -> Held:
+        """What the layer holds with a batch [lines, length]."""
+        return self._of(lines, length).held(lines, length)
+
+    def input_bytes(self, lines: int, length: int) -> int:
+        """Of the layer's input, or output, with such a batch."""
+        return self._of(lines, length).input_bytes(lines, length)
+
+    def _of(self, lines: int, length: int) -> Sizes:
+        if (lines, length) not in self._known:
+            recording = self._record(lines, length)
+            sizes = [Size(storage.nbytes, 0, 0, 0) for storage in recording.storages]
+            self._known[lines, length] = _sizes(sizes, recording, self._gradients, compiles=self._compiles)
+        return self._known[lines, length]
+
+
+def sizes_of(record: Record, gradients: int, *, compiles: bool) -> HoldsByBatch:
+    """The sizes of a layer's tensors; `gradients` are the bytes of its weights' gradients.
+
+    Four recordings tell them for all batches, unless they differ in more than sizes.
     """
     recordings = [record(_FEW, STEP), record(_FEW, 2 * STEP), record(_FEW, 3 * STEP), record(_MORE, STEP)]
     first = recordings[0]
     if any(other.form() != first.form() for other in recordings[1:]):
-        raise ValueError("a layer runs other operations for longer lines than for shorter ones")
-    sizes = tuple(
+        return SizesOfBatches(record, gradients, compiles=compiles)
+    sizes = [
         _solved([recording.storages[number].nbytes for recording in recordings])
         for number in range(len(first.storages))
-    )
-    lives = as_compiled(first) if compiles else as_it_ran(first)
-    return Sizes(sizes, lives, first.input, first.output, gradients)
+    ]
+    return _sizes(sizes, first, gradients, compiles=compiles)
+
+
+def _sizes(sizes: Sequence[Size], recording: Recording, gradients: int, *, compiles: bool) -> Sizes:
+    lives = as_compiled(recording) if compiles else as_it_ran(recording)
+    return Sizes(tuple(sizes), lives, recording.input, recording.output, gradients)
 
 
 def _solved(nbytes: Sequence[int]) -> Size:

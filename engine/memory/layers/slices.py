@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from engine.memory.layers.sizes import Held, Sizes
+from engine.memory.layers.sizes import Held, HoldsByBatch
 from engine.model.slices.forward import even_sizes
 
 
-def held_in_slices(sizes: Sizes, lines: int, length: int, slices: int) -> Held:
+def held_in_slices(sizes: HoldsByBatch, lines: int, length: int, slices: int) -> Held:
     """What a layer holds with a batch [lines, length] in so many slices.
 
     Slices go forward one after another and back in reverse. The outputs of all are put together, and so are the

@@ -18,7 +18,7 @@ def record(layer: nn.Module, hidden: Tensor, told: Told, *, frees_gradients: boo
 
     With `frees_gradients` a weight's gradient is gone as soon as it is complete.
     """
-    tape = Tape(IMAGINED)
+    tape, anchor = Tape(IMAGINED), torch.empty((), dtype=hidden.dtype, device=hidden.device)
     weights = [weight for weight in layer.parameters() if weight.requires_grad]
     hooks = [
         weight.register_post_accumulate_grad_hook(_free)  # type: ignore[no-untyped-call]
@@ -27,7 +27,7 @@ def record(layer: nn.Module, hidden: Tensor, told: Told, *, frees_gradients: boo
     ]
     try:
         with tape:
-            _pass(layer, hidden, told, tape)
+            _pass(layer, hidden, told, tape, anchor)
         tape.recording.gradients = _gradients(tape, weights)
         tape.recording.vector_gradients = _gradients(tape, [weight for weight in weights if weight.dim() == 1])
         return tape.ended()
@@ -51,9 +51,8 @@ def output_of(returned: Any) -> Tensor:
     return output
 
 
-def _pass(layer: nn.Module, hidden: Tensor, told: Told, tape: Tape) -> None:
+def _pass(layer: nn.Module, hidden: Tensor, told: Told, tape: Tape, anchor: Tensor) -> None:
     """Nothing here holds the input, the output or a gradient longer than a training step does."""
-    anchor = torch.empty((), dtype=hidden.dtype, device=hidden.device)
     below: Tensor = _Below.apply(hidden.detach().requires_grad_())  # type: ignore[no-untyped-call]
     tape.recording.input = _known(tape, below)
     end: Tensor = _Above.apply(  # type: ignore[no-untyped-call]
