@@ -66,12 +66,12 @@ class ConfigDetails(Panel):
             yield from (("✖", problem, "bad") for problem in entry.checked.problems)
         else:
             yield self._memory(entry)
+            yield from self._more(entry)
             yield "trains", plain(what_it_does(entry.checked.config)), "text"
         if entry.last_run is not None:
             told = f"{RUN_WORDS[entry.last_run.life][0]} {plain(told_run(entry.last_run, time.time()))}"
             yield "last run", told, "text"
         if entry.checked is not None and entry.checked.config is not None:
-            yield from self._more(entry)
             yield "how", plain(how_it_trains(entry.checked.config)), "text"
             yield "model", plain(entry.model), "text"
             yield from (("note", plain(note), "dim") for note in entry.checked.notes)
