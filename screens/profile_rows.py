@@ -22,7 +22,7 @@ def rows_of(profiling: Profiling, words: str) -> tuple[SettingRow, ...]:
 def _row(profiling: Profiling, setting: Setting) -> SettingRow:
     what_if = profiling.what_if
     if setting.key == GPU:
-        return SettingRow(GPU, setting.name, setting.name, _gpu(profiling), _gpu_before(what_if), ABOUT_GPU)
+        return SettingRow(GPU, setting.name, setting.name, profiling.gpu_name, _gpu_before(what_if), ABOUT_GPU)
     if what_if is None:
         return SettingRow(setting.key, setting.name, setting.short_name, "…")
     kind = what_if.opened.kinds.get(setting.key)
@@ -35,14 +35,6 @@ def _row(profiling: Profiling, setting: Setting) -> SettingRow:
         shown_value(what_if.opened.values.get(setting.key)) if changed else None,
         kind.description if kind else "",
     )
-
-
-def _gpu(profiling: Profiling) -> str:
-    """Its name, as the profiler calls it once it has answered."""
-    profile = profiling.profile
-    if profile is not None and not profiling.is_behind and profiling.target.memory is None:
-        return profile.gpu.name if profile.gpu else "none here"
-    return str(profiling.target)
 
 
 def _gpu_before(what_if: WhatIf | None) -> str | None:

@@ -91,10 +91,19 @@ class Profiling:
         return known if self._aimed in known else (self._aimed, *known)
 
     @property
+    def gpu_name(self) -> str:
+        """What the GPU that is asked about is called: as the profiler calls it, where it has answered about it."""
+        params = self.target.params
+        if self._shown is None or self.profile is None or any(self._shown[name] != params[name] for name in params):
+            return str(self.target)
+        if self.target.memory is not None:
+            return str(self.target)
+        return self.profile.gpu.name if self.profile.gpu else "none here"
+
+    @property
     def _aimed(self) -> Target:
         """The target, under the name that the profiler gave it."""
-        gpu = self.profile.gpu if self.profile and not self.is_behind else None
-        return self.target if gpu is None or self.target.name is None else Target(gpu.name)
+        return Target(self.gpu_name) if self.target.name is not None else self.target
 
     def target_after(self, direction: int) -> Target:
         """The next one up (1) or down (-1)."""

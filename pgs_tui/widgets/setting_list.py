@@ -104,7 +104,9 @@ class SettingList(Panel):
         name = fit(line((row.short if narrow else row.name, role)), SHORT_NAME_CELLS if narrow else NAME_CELLS)
         marker = line(("› " if chosen else "  ", "focus"), ("* " if row.before is not None else "  ", "key"))
         arrows = ("‹ ", " ›") if chosen and self.has_focus else ("", "")
-        value = line((arrows[0], "focus"), (plain(row.value), role), (arrows[1], "focus"))
-        shown: Line = (*marker, *name, *value)
+        value = line((plain(row.value), role))
+        room = width - line_width((*marker, *name)) - len("".join(arrows))
+        value = fit(value, room) if line_width(value) > room else value
+        shown: Line = (*marker, *name, *line((arrows[0], "focus")), *value, *line((arrows[1], "focus")))
         before = line((f"  was {plain(row.before)}", "dim")) if row.before is not None else ()
         return (*shown, *before) if line_width(shown) + line_width(before) <= width else shown
