@@ -125,14 +125,16 @@ def test_nothing_is_loaded_before_it_is_needed() -> None:
     assert not modules_after("import pgs_tui.cli") & {"textual", "rich", "asyncio", "engine.rundir", "argparse"}
     first_frame = modules_after("import pgs_tui.cli, pgs_tui.app, pgs_tui.terminal")
     assert not first_frame & {"plotext", "pydantic", "yaml", "psutil", "engine.config", "engine.events"}
-    picker = modules_after("import pgs_tui.cli, pgs_tui.picker_app, pgs_tui.terminal")
-    assert not picker & {"plotext", "pydantic", "yaml", "psutil", "engine.config", "engine.events"}
+    for app in ("picker_app", "profile_app"):
+        opened = modules_after(f"import pgs_tui.cli, pgs_tui.{app}, pgs_tui.terminal")
+        assert not opened & {"plotext", "pydantic", "yaml", "psutil", "engine.config", "engine.events"}
 
 
 def test_no_heavy_library_ever() -> None:
     code = """
 import pgs_tui.app, pgs_tui.plain, pgs_tui.opening, pgs_tui.widgets.chart, plotext
 import screens.dashboard, screens.live, screens.help, screens.confirm, screens.copying
+import screens.profile, screens.profile_writing, screens.profile_assumptions, engine.config.edit
 from engine.config import load_config
 """
     assert not modules_after(code) & HEAVY
