@@ -28,6 +28,11 @@ class Inbox:
             if not self.is_closed:
                 yield line
 
+    @property
+    def has_more(self) -> bool:
+        """Something waits to be taken: a line, or the end."""
+        return self.is_closed or not self._queue.empty()
+
     def interrupt(self) -> None:
         """Let whoever waits for a line look at something else, behind the lines that are here already."""
         self._queue.put(None)

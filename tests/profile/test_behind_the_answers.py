@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,9 +13,11 @@ from engine.errors import UserError
 from engine.memory.room import Room
 from engine.profile.cards import Cards
 from engine.profile.document import Measured
+from engine.profile.server.foresight import WAYS, Foresight
 from engine.profile.server.lengths import Lengths
 from engine.profile.server.machine import Machine
 from engine.profile.server.measurement import Measurement, StoppedError, Tell
+from engine.serving.inbox import Inbox
 from tests.profile.small_estimate import ESTIMATE
 from tests.profile.small_profile import write_config
 from tests.profile.test_comparison import MEASURED
@@ -115,3 +118,30 @@ def test_data_is_counted_once_for_all_batch_sizes(tmp_path: Path) -> None:
     larger = config_of(path, "--train.per_device_batch_size", "10")
     assert lengths.of(larger, reads=False, patience=WAIT).steps_per_epoch == 1
     lengths.close()
+
+
+def test_what_will_be_asked_next_is_prepared_and_what_cannot_be_is_left(tmp_path: Path) -> None:
+    path = write_config(tmp_path)
+    foresight = Foresight()
+    assert not foresight.step()
+    foresight.look_around(str(path), {"memory.layer_slices": 2, "train.gradient_checkpointing": "full"})
+    steps = 0
+    while foresight.step():  # `none` and `float8_training` are refused there
+        steps += 1
+    assert steps == sum(len(values) for _, values in WAYS)
+
+
+def test_an_inbox_knows_whether_somebody_waits() -> None:
+    may_end = threading.Event()
+
+    def lines() -> Iterator[bytes]:
+        yield b"one"
+        may_end.wait(WAIT)
+
+    inbox = Inbox(lines())
+    taken = inbox.lines()
+    assert next(taken) == b"one"
+    assert not inbox.has_more
+    may_end.set()
+    assert list(taken) == []
+    assert inbox.has_more

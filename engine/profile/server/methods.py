@@ -9,6 +9,7 @@ from engine.config import ConfigError, Loaded, load_config
 from engine.memory.gpus import gpus
 from engine.profile.flags import flags_of
 from engine.profile.gpu_choice import choose, names_here
+from engine.profile.server.foresight import Foresight
 from engine.profile.server.lengths import Lengths
 from engine.profile.server.machine import Machine
 from engine.profile.server.measurement import Measurement, StoppedError, Tell
@@ -29,6 +30,7 @@ class Methods:
         self._machine = machine or Machine()
         self._lengths = Lengths()
         self._measurement = Measurement()
+        self._foresight = Foresight()
         self._table: dict[str, tuple[Callable[[Params], Any], tuple[str, ...]]] = {
             "hello": (self.hello, ()),
             "gpus": (self.gpus, ()),
@@ -44,6 +46,10 @@ class Methods:
             raise RequestError(f"unknown method {method!r}; known are {', '.join(self._table)}")
         respond, names = self._table[method]
         return respond(Params(params, names))
+
+    def foresee(self) -> bool:
+        """Prepare one answer that will probably be asked for; False where there is none to prepare."""
+        return self._foresight.step()
 
     def close(self) -> None:
         """End what goes on behind the answers."""
@@ -71,7 +77,10 @@ class Methods:
         choice = choose(self._machine.cards(), params.text("gpu"), params.size("gpu_memory_gb"))
         thorough = params.flag("changes", True)
         wishes = Wishes(choice.room, choice.why_none, changes=thorough, price=params.size("price"))
-        return profile_as_json(profile_of(loaded, wishes, lambda config: self._lengths.of(config, reads=thorough)))
+        profile = profile_of(loaded, wishes, lambda config: self._lengths.of(config, reads=thorough))
+        if thorough:
+            self._foresight.look_around(params.needed_text("config"), params.mapping("overrides"))
+        return profile_as_json(profile)
 
     def measure(self, params: Params) -> dict[str, Any]:
         from engine.profile.gpu_to_measure import gpu_to_measure

@@ -9,6 +9,7 @@ from types import FrameType
 
 from engine.profile.server.methods import Methods
 from engine.serving.answering import answer
+from engine.serving.inbox import Inbox
 from engine.serving.wire import Wire
 
 FIRST_QUESTION_SECONDS = 0.5
@@ -24,14 +25,17 @@ def serve() -> int:
     What estimates need is imported meanwhile, so that the first one does not have to wait for all of it.
     """
     wire = Wire()
+    inbox = Inbox(wire.lines())
     methods = Methods()
     signal.signal(signal.SIGTERM, _terminate)
     answered = threading.Event()
     threading.Thread(target=_import_what_estimates_need, args=(answered,), name="imports", daemon=True).start()
     try:
-        for line in wire.lines():
+        for line in inbox.lines():
             answer(line, methods, wire)
             answered.set()
+            while not inbox.has_more and methods.foresee():
+                pass
     except (BrokenPipeError, _TerminatedError):
         pass  # the one who asked has left
     finally:
