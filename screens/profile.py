@@ -24,6 +24,8 @@ if TYPE_CHECKING:  # what the first frame does not need is imported after it
 
 __all__ = ["STYLE_SHEET", "ProfileScreen"]
 LOOK_SECONDS = 0.4
+GPU_SECONDS = 5.0
+"""How old what is shown of this machine's own GPU may be."""
 FAR = 10**6
 """More rows than any list has."""
 
@@ -103,6 +105,7 @@ class ProfileScreen(ProfileDialogs, inherit_bindings=False):
             self._cannot_start(error)
             return
         self.set_interval(LOOK_SECONDS, self._look_again)
+        self.set_interval(GPU_SECONDS, self.profiling.look_at_gpu)
 
     def open_config(self) -> None:
         """Read the config, in a thread."""

@@ -149,6 +149,15 @@ class Profiling:
         self._forget("changes")
         self._want("estimate", "estimate", **question, changes=False)
 
+    def look_at_gpu(self) -> None:
+        """Ask again about the same: what others hold of this machine's own GPU may be more or less by now."""
+        profile = self.profile
+        if profile is None or profile.gpu is None or not self.target.is_own or self._asked is not None:
+            return
+        if not self.is_behind and not self._advice_comes and not self.measurement.is_running:
+            self._asked = self._shown
+            self._want("estimate", "estimate", **(self._asked or {}), changes=False)
+
     def ask_for_advice(self) -> None:
         """Ask which changes would help; this may take longer than an estimate."""
         if self.lacks_advice and self._shown is not None:
@@ -200,6 +209,8 @@ class Profiling:
     def _take_estimate(self, answer: Answer) -> None:
         asked, self._asked = self._asked, None
         if not answer.error:
+            if self.profile is not None and answer.result.gpu != self.profile.gpu:
+                self._advised = None  # what would help depends on what is free
             self.profile = replace(answer.result, changes=self.advice)  # old ones stay until there is new advice
             self._shown, self.problem = asked, ""
         elif asked == self._question:

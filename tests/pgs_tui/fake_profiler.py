@@ -1,9 +1,10 @@
 """A profiler that answers as docs/json.md says, with a simple sum in place of a model, slowly or not at all if told so.
 
     python fake_profiler.py [--card NAME TOTAL FREE] [--slow METHOD SECONDS] [--die-after N] [--say TEXT] [--exit N]
-                            [--measures STATE]
+                            [--measures STATE] [--drift GIB]
 
-A config takes 8 GiB and what its batch and length add; float8 without compile is an invalid combination.
+A config takes 12 GiB and what its batch and length add; float8 without compile is an invalid combination. With each
+estimate others take `--drift` GiB more of the card.
 """
 
 from __future__ import annotations
@@ -20,8 +21,9 @@ SHARES = (0.55, 0.8, 0.9, 1.0, 0.6)
 
 
 class Fake:
-    def __init__(self, card: tuple[str, float, float] | None, measures: str) -> None:
+    def __init__(self, card: tuple[str, float, float] | None, measures: str, drift: float) -> None:
         self.card = card
+        self.drift = drift
         self.measures = measures
         self.asked = 0
         self.state = "idle"
@@ -95,6 +97,7 @@ class Fake:
         if self.card is None:
             return None
         name, total, free = self.card
+        self.card = (name, total, free - self.drift)
         held = total - free
         others = [{"pid": 4711, "name": "python", "gib": held}] if held > 0.1 else []
         return {"name": name, "total_gib": total, "free_gib": free, "others": others, "note": ""}
@@ -155,11 +158,12 @@ def main() -> int:
     parser.add_argument("--say", default="")
     parser.add_argument("--exit", type=int, default=0)
     parser.add_argument("--measures", default="done")
+    parser.add_argument("--drift", type=float, default=0.0)
     options = parser.parse_args()
     if options.say:
         print(options.say, file=sys.stderr, flush=True)
     card = (options.card[0], float(options.card[1]), float(options.card[2])) if options.card else None
-    fake = Fake(card, options.measures)
+    fake = Fake(card, options.measures, options.drift)
     answered = 0
     while answered != options.die_after and (text := sys.stdin.readline()):
         request = json.loads(text)

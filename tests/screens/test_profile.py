@@ -49,6 +49,15 @@ async def test_memory_that_others_hold_is_named_and_drawn(here: Path) -> None:
         assert shown["room"].count("▒") > 30 and "50.0 free" in shown["status"]
 
 
+async def test_what_others_take_meanwhile_is_seen_without_a_key(here: Path) -> None:
+    async with profiling(here, *A100, "--drift", "8") as (screen, pilot):
+        await until(pilot, lambda: screen.profiling.advice and not screen.profiling.lacks_advice)
+        before = screen.profiling.profile.gpu.free
+        screen.profiling.look_at_gpu()
+        await until(pilot, lambda: screen.profiling.profile.gpu.free < before)
+        await until(pilot, lambda: "held by pid 4711" in texts(screen)["room"])
+
+
 async def test_what_does_not_fit_says_by_how_much(here: Path) -> None:
     async with profiling(here, overrides=("--train.per_device_batch_size", "32")) as (screen, _):
         shown = texts(screen)
