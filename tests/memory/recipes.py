@@ -49,7 +49,7 @@ def snapshot(estimate: Estimate) -> dict[str, Any]:
         "reserved": round(estimate.reserved_gib, 3),
         "decides": estimate.decides,
         "phases": {phase.name: round(phase.peak_gib, 3) for phase in estimate.phases},
-        "components": {name: round(gib, 3) for name, gib in estimate.components.items()},
+        "components": {name: round(gib, 3) for name, gib in estimate.components.items() if gib >= 0.0005},
     }
 
 
