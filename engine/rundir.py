@@ -274,7 +274,14 @@ def list_runs() -> list[RegisteredRun]:
             continue
         runs.pop(run.path, None)
         runs[run.path] = run
-    return sorted((run for run in runs.values() if run.path.is_dir()), key=lambda run: run.started, reverse=True)
+    return sorted((run for run in runs.values() if _stands(run.path)), key=lambda run: run.started, reverse=True)
+
+
+def _stands(folder: Path) -> bool:
+    try:
+        return folder.is_dir()
+    except OSError:  # behind a folder that may not be entered
+        return False
 
 
 def resolve_run(text: str) -> RunDir:

@@ -93,7 +93,7 @@ def _pick(arguments: Arguments) -> int:
     if arguments.row is not None:
         raise UsageError(ROW_IS_FOR_INSPECT)
     _refuse_two_gpus(arguments)
-    here = Path.cwd()
+    here = _working_directory()
     if arguments.plain or not _has_screen():
         if arguments.gpu is not None or arguments.gpu_memory is not None:
             raise UsageError(GPU_IS_FOR_PROFILE)
@@ -151,6 +151,13 @@ def _profile(arguments: Arguments) -> int:
         profile(config, arguments.gpu, arguments.gpu_memory, overrides, arguments.plain)
     goal = ProfileConfig(config, overrides, short_name(config), arguments.gpu, arguments.gpu_memory)
     return show(goal, _look(arguments))
+
+
+def _working_directory() -> Path:
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        raise UsageError("the folder you are in is gone; go to another one") from None
 
 
 def _refuse_two_gpus(arguments: Arguments) -> None:

@@ -64,6 +64,7 @@ class Picking:
         self.shipped = shipped
         self.collection = Collection(here)
         self.tally = Tally()
+        self._searching = Tally()
         self.searched = False
         """Whether the search has come to its end."""
         self.gpu: GpuRoom | None = None
@@ -83,13 +84,14 @@ class Picking:
     def search_again(self) -> int:
         """Begin anew, keeping in sight what is known. Returns the number of the search."""
         self._known, self.collection = self.collection, Collection(self.here)
+        self._searching.stop = True
         self.tally, self.searched = Tally(), False
         self.number += 1
         return self.number
 
     def search(self, number: int, tell: Tell) -> None:
         """Look for configs and tell what was found in batches. For a thread."""
-        tally = Tally()
+        self._searching = tally = Tally()
         batch: list[Found] = []
         since = time.monotonic()
         for found in discover(self.here, self.shipped, tally):
@@ -189,6 +191,7 @@ class Picking:
 
     def close(self) -> None:
         """Nothing more is wanted."""
+        self._searching.stop = True
         if self._server is not None:
             self._server.close()
 

@@ -44,6 +44,8 @@ class Tally:
     """Folders and files that may not be read."""
     cut: bool = False
     """True where there are more folders than are looked into."""
+    stop: bool = False
+    """Set it to end the search, which may wait for a slow disk in its own thread."""
 
 
 def discover(here: Path, shipped: Path, tally: Tally) -> Iterator[Found]:
@@ -81,6 +83,8 @@ class _Walk:
         waiting = deque([(top, 0)])
         while waiting:
             folder, level = waiting.popleft()
+            if self._tally.stop:
+                return
             if not self._is_new(folder):
                 continue
             if self._folders >= MOST_FOLDERS:
@@ -88,7 +92,11 @@ class _Walk:
                 return
             self._folders += 1
             files, folders = self._inside(folder)
-            yield from (path for path in files if self._is_new(path))
+            for path in files:
+                if self._tally.stop:
+                    return
+                if self._is_new(path):
+                    yield path
             if level < LEVELS:
                 waiting.extend((path, level + 1) for path in folders)
 

@@ -105,6 +105,17 @@ def test_a_mistake_is_one_line_on_stderr_and_exit_code_2(
     assert captured.err.count("\n") == 1
 
 
+def test_a_folder_that_is_gone_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    assert main([]) == 2
+    assert "the folder you are in is gone" in capsys.readouterr().err
+
+
 def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--help"]) == 0
     assert "usage: pgs-tui" in capsys.readouterr().out

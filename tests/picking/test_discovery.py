@@ -117,6 +117,16 @@ def test_a_pipe_with_the_name_of_a_config_keeps_nobody_waiting(tmp_path: Path) -
     assert names(tmp_path) == []
 
 
+def test_a_search_that_nobody_waits_for_any_more_ends(tmp_path: Path) -> None:
+    for number in range(5):
+        write(tmp_path / str(number) / "a.yaml")
+    tally = Tally()
+    search = discover(tmp_path, tmp_path / "none", tally)
+    next(search)
+    tally.stop = True
+    assert list(search) == []
+
+
 def test_a_folder_that_is_gone_has_no_configs(tmp_path: Path) -> None:
     assert names(tmp_path / "gone") == []
 
