@@ -20,7 +20,8 @@ def _sentences(config: Config, step: StepBytes, allocator: Allocator) -> Iterato
         f"every line of the batch is data.max_seq_length long ({lines} x {length:,} tokens), and all its tokens have"
         " loss: the most that the data can ask for"
     )
-    yield "weights are bfloat16 unless the config says float32, and the estimate is for an NVIDIA GPU with Triton"
+    is_auto = config.model.torch_dtype == "auto"
+    yield "an NVIDIA GPU with Triton trains" + (", on which model.torch_dtype: auto is bfloat16" if is_auto else "")
     yield (
         "cuBLAS takes 32 MiB of work space in each of two threads, as on GPUs of compute capability 9 and 10;"
         " older ones take 8"
@@ -38,12 +39,19 @@ def _sentences(config: Config, step: StepBytes, allocator: Allocator) -> Iterato
 def _on_layers(config: Config) -> Iterator[str]:
     yield (
         "what a layer holds is counted in a trace of one layer of each kind, with this config's freezing and"
-        " recomputation"
+        " recomputation; attention is taken to run in cuDNN's or flash kernels (in float32 as torch has it), and a"
+        " gated delta rule to hold what the kernels of flash-linear-attention 0.6 do"
     )
     if config.model.compile:
         yield (
-            "compiled layers hold less than eager ones by factors measured on an H200 (docs/performance/layers.json,"
-            " h200.json)"
+            "in compiled layers, what lies between operations that the compiler fuses is taken to hold nothing: as in"
+            " the graphs of torch 2.13, and within 1 % of what compiled runs on an H200 took (docs/performance/h200.json)"
         )
     if config.memory.float8_training:
-        yield "float8 copies are counted by factors measured on an H200 (docs/performance/h200.json)"
+        yield (
+            "an input that several float8 products share is kept in float8, as in those graphs and as seen on an H200"
+            if config.model.compile
+            else "without model.compile each float8 product casts its operands anew and keeps its input as it is"
+        )
+    if config.data.packing:
+        yield "packs are taken by documents, without a mask, as on GPUs of compute capability 8.0 and newer"
