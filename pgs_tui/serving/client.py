@@ -163,7 +163,7 @@ class Server:
     def _judged(self, wish: Wish, found: Mapping[str, Any]) -> Answer:
         error = found.get("error")
         if error is not None:
-            return Answer(wish, error=plain(str(error.get("message", error) if isinstance(error, dict) else error)))
+            return Answer(wish, error=_sentence(error.get("message", error) if isinstance(error, dict) else error))
         try:
             return Answer(wish, self._shapes[wish.method](found["result"]))
         except (KeyError, TypeError, ValueError) as problem:
@@ -179,3 +179,8 @@ class Server:
     def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
         assert pipe is not None
         return pipe
+
+
+def _sentence(error: object) -> str:
+    """The error as one harmless line."""
+    return "; ".join(plain(line.strip()) for line in str(error).splitlines() if line.strip())

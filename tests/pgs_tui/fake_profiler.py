@@ -37,7 +37,7 @@ class Fake:
     ) -> dict[str, Any]:
         of = {key: int(value) if str(value).isdigit() else value for key, value in overrides.items()}
         if of.get("memory.float8_training") and not of.get("model.compile", True):
-            raise ValueError("memory.float8_training: pays with model.compile alone; set model.compile: true")
+            raise ValueError("memory.float8_training: pays with model.compile alone\n      set model.compile: true")
         batch, length = int(of.get("train.per_device_batch_size", 2)), int(of.get("data.max_seq_length", 2048))
         kept = batch * length / 4096
         gradients = 0.2 if of.get("memory.gradient_release", True) else 7.8

@@ -110,7 +110,7 @@ async def test_an_invalid_combination_says_why_and_the_last_good_picture_stays(h
         await until(pilot, lambda: screen.profiling.problem)
         await pilot.pause()
         shown = texts(screen)
-        assert "✖ memory.float8_training: pays with model.compile alone" in shown["room"]
+        assert "✖ memory.float8_training: pays with model.compile alone; set model.compile: true" in shown["room"]
         assert "✖ not possible" in shown["status"] and "7.83" in shown["components"]
         await pilot.press("u")
         await settled(screen, pilot)
