@@ -39,9 +39,12 @@ class Wishes:
     """Whether what was measured on this machine before may correct the estimate."""
 
 
-def profile_of(loaded: Loaded, wishes: Wishes, length_of: LengthOf) -> Profile:
+def profile_of(
+    loaded: Loaded, wishes: Wishes, length_of: LengthOf, between: Callable[[], None] = lambda: None
+) -> Profile:
     """The profile of a config. Seconds for the first one of a model (torch is imported), then milliseconds.
 
+    `between` is called again and again while changes are looked for, which may take seconds too.
     Raises UserError where the model has no shape that is known here, or cannot be trained so.
     """
     from engine.memory.model_shape import model_shape
@@ -58,7 +61,7 @@ def profile_of(loaded: Loaded, wishes: Wishes, length_of: LengthOf) -> Profile:
         why_no_room=wishes.why_no_room,
         estimate=estimate,
         verdict=_verdict(config, shape, estimate, room, known),
-        changes=_changes(config, shape, estimate, room, known) if wishes.changes else (),
+        changes=_changes(config, shape, estimate, room, known, between) if wishes.changes else (),
         work=_work(config, shape, estimate, room, known, length_of(config), wishes.price),
         sizes=_sizes(estimate) if room is None else (),
         measured=wishes.measured,
@@ -110,12 +113,21 @@ def _verdict(
 
 
 def _changes(
-    config: Config, shape: ModelShape, estimate: Estimate, room: Room | None, known: Calibration | None
+    config: Config,
+    shape: ModelShape,
+    estimate: Estimate,
+    room: Room | None,
+    known: Calibration | None,
+    between: Callable[[], None],
 ) -> tuple[Change, ...]:
     """Each judged by an estimate that was made in the same way."""
     from engine.memory.changes import cheapest_changes
 
-    return cheapest_changes(config, shape, room, estimate, lambda other: _estimated(other, shape, known))
+    def estimator(other: Config) -> Estimate:
+        between()
+        return _estimated(other, shape, known)
+
+    return cheapest_changes(config, shape, room, estimate, estimator)
 
 
 def _sizes(estimate: Estimate) -> tuple[Fitting, ...]:

@@ -38,6 +38,13 @@ class Server:
         self.process.stdin.flush()
         return json.loads(self.process.stdout.readline())
 
+    def say_all(self, *requests: dict[str, Any]) -> list[Any]:
+        """Send requests at once, and read as many replies."""
+        assert self.process.stdin is not None and self.process.stdout is not None
+        self.process.stdin.write("".join(json.dumps(request) + "\n" for request in requests))
+        self.process.stdin.flush()
+        return [json.loads(self.process.stdout.readline()) for _ in requests]
+
     def leave(self) -> tuple[int, str]:
         """Close stdin and wait for the end: the exit code, and what was said on stderr."""
         _, said = self.process.communicate(timeout=20)

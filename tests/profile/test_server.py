@@ -118,3 +118,19 @@ def test_gpus_are_told_without_torch() -> None:
         "assert not {'torch', 'transformers'} & set(sys.modules), sorted(sys.modules)",
     )
     subprocess.run([sys.executable, "-c", "\n".join(lines)], check=True)
+
+
+def test_a_quick_question_does_not_wait_for_changes_that_are_looked_for(tmp_path: Path) -> None:
+    server = Server()
+    path = str(write_config(tmp_path, model={"compile": True}))
+    small = {"config": path, "gpu_memory_gb": 2.5, "overrides": {"train.per_device_batch_size": 32}}
+    server.ask("estimate", **small, changes=False)
+    replies = server.say_all(
+        {"id": "search", "method": "estimate", "params": small},
+        {"id": "quick", "method": "estimate", "params": {**small, "changes": False}},
+        {"id": "search again", "method": "estimate", "params": {**small, "changes": True}},
+        {"id": "gpus", "method": "gpus"},
+    )
+    assert [reply["id"] for reply in replies] == ["quick", "gpus", "search", "search again"]
+    assert all("result" in reply for reply in replies)
+    assert server.leave()[0] == 0

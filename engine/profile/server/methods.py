@@ -24,9 +24,13 @@ _CONFIG = ("config", "overrides")
 
 
 class Methods:
-    """Answers requests about any config. Heavy libraries are imported by the first estimate."""
+    """Answers requests about any config. Heavy libraries are imported by the first estimate.
 
-    def __init__(self, machine: Machine | None = None) -> None:
+    `between` is called again and again while an answer takes long.
+    """
+
+    def __init__(self, machine: Machine | None = None, between: Callable[[], None] = lambda: None) -> None:
+        self._between = between
         self._machine = machine or Machine()
         self._lengths = Lengths()
         self._measurement = Measurement()
@@ -77,7 +81,9 @@ class Methods:
         choice = choose(self._machine.cards(), params.text("gpu"), params.size("gpu_memory_gb"))
         thorough = params.flag("changes", True)
         wishes = Wishes(choice.room, choice.why_none, changes=thorough, price=params.size("price"))
-        profile = profile_of(loaded, wishes, lambda config: self._lengths.of(config, reads=thorough))
+        profile = profile_of(
+            loaded, wishes, lambda config: self._lengths.of(config, reads=thorough), between=self._between
+        )
         if thorough:
             self._foresight.look_around(params.needed_text("config"), params.mapping("overrides"))
         return profile_as_json(profile)

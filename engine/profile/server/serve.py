@@ -5,12 +5,13 @@ from __future__ import annotations
 import gc
 import signal
 import threading
+from collections import deque
 from types import FrameType
 
 from engine.profile.server.methods import Methods
 from engine.serving.answering import answer
 from engine.serving.inbox import Inbox
-from engine.serving.wire import Wire
+from engine.serving.wire import UnreadableRequestError, Wire, read_request
 
 FIRST_QUESTION_SECONDS = 0.5
 
@@ -24,24 +25,66 @@ def serve() -> int:
 
     What estimates need is imported meanwhile, so that the first one does not have to wait for all of it.
     """
-    wire = Wire()
-    inbox = Inbox(wire.lines())
-    methods = Methods()
+    loop = _Loop()
     signal.signal(signal.SIGTERM, _terminate)
-    answered = threading.Event()
-    threading.Thread(target=_import_what_estimates_need, args=(answered,), name="imports", daemon=True).start()
+    threading.Thread(target=_import_what_estimates_need, args=(loop.answered,), name="imports", daemon=True).start()
     try:
-        for line in inbox.lines():
-            answer(line, methods, wire)
-            answered.set()
-            while not inbox.has_more and methods.foresee():
-                pass
+        loop.run()
     except (BrokenPipeError, _TerminatedError):
         pass  # the one who asked has left
     finally:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        methods.close()
+        loop.methods.close()
     return 0
+
+
+class _Loop:
+    """Answers in the order of asking, but for quick questions that come while changes are looked for."""
+
+    def __init__(self) -> None:
+        self._wire = Wire()
+        self._inbox = Inbox(self._wire.lines())
+        self._later: deque[bytes] = deque()
+        self._is_between = False
+        self.methods = Methods(between=self._answer_quick_ones)
+        self.answered = threading.Event()
+        """Somebody has got an answer."""
+
+    def run(self) -> None:
+        """Until nobody can ask any more."""
+        for line in self._inbox.lines():
+            self._answer(line)
+            while self._later:
+                self._answer(self._later.popleft())
+            while not self._inbox.has_more and self.methods.foresee():
+                pass
+
+    def _answer(self, line: bytes) -> None:
+        answer(line, self.methods, self._wire)
+        self.answered.set()
+
+    def _answer_quick_ones(self) -> None:
+        """While a search goes on: what takes longer waits for its end."""
+        if self._is_between:
+            return
+        self._is_between = True
+        try:
+            while self._inbox.has_more and (line := next(self._inbox.lines(), None)) is not None:
+                if _takes_long(line):
+                    self._later.append(line)
+                else:
+                    self._answer(line)
+        finally:
+            self._is_between = False
+
+
+def _takes_long(line: bytes) -> bool:
+    """Whether this asks for changes, too."""
+    try:
+        request = read_request(line)
+    except UnreadableRequestError:
+        return False
+    return request.method == "estimate" and request.params.get("changes") is not False
 
 
 def _terminate(number: int, frame: FrameType | None) -> None:
