@@ -45,7 +45,7 @@ def _on_layers(config: Config) -> Iterator[str]:
     if config.model.compile:
         yield (
             "in compiled layers, what lies between operations that the compiler fuses is taken to hold nothing: as in"
-            " the graphs of torch 2.13, and within 1 % of what compiled runs on an H200 took (docs/performance/h200.json)"
+            " the graphs of torch 2.13, and within 1 % of what compiled runs on an H200 took (docs/performance.md)"
         )
     if config.memory.float8_training:
         yield (
