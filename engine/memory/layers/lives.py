@@ -79,7 +79,7 @@ class _Graph:
 
     def __init__(self, recording: Recording) -> None:
         self._operations = recording.operations
-        self.in_memory = self._found_in_memory((*recording.gradients, recording.output))
+        self.in_memory = self._found_in_memory((*recording.gradients, recording.input, recording.output))
         self._writer: dict[int, Operation] = {}
         """The operation that made each storage."""
         for operation in self._operations:

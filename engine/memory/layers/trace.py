@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -10,15 +10,22 @@ from torch import Tensor, nn
 
 from engine.memory.layers.imagined import IMAGINED
 from engine.memory.layers.kinds import Told
-from engine.memory.layers.tape import Recording, Tape
+from engine.memory.layers.tape import Imagined, Recording, Tape
 
 
-def record(layer: nn.Module, hidden: Tensor, told: Told, *, frees_gradients: bool) -> Recording:
-    """The recording of a layer on `hidden` [B, S, H] of the meta device.
+def record(
+    layer: nn.Module,
+    hidden: Tensor,
+    told: Told,
+    *,
+    frees_gradients: bool,
+    imagined: Mapping[str, Imagined] = IMAGINED,
+) -> Recording:
+    """The recording of a layer on `hidden` [B, S, H], of the meta device or, without `imagined` kernels, of any.
 
     With `frees_gradients` a weight's gradient is gone as soon as it is complete.
     """
-    tape, anchor = Tape(IMAGINED), torch.empty((), dtype=hidden.dtype, device=hidden.device)
+    tape, anchor = Tape(imagined), torch.empty((), dtype=hidden.dtype, device=hidden.device)
     weights = [weight for weight in layer.parameters() if weight.requires_grad]
     hooks = [
         weight.register_post_accumulate_grad_hook(_free)  # type: ignore[no-untyped-call]
@@ -84,7 +91,7 @@ class _Below(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, hidden: Tensor) -> Tensor:
-        return torch.empty_like(hidden)
+        return hidden.clone()
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> None:
