@@ -96,7 +96,7 @@ class ProfileDialogs(ProfileChoices, inherit_bindings=False):
         try:
             written = save(self.profiling.config, what_if.to_write, target, overwrite)
         except (OSError, ValueError) as error:
-            self.say(f"not written: {error}", "bad")
+            self.say(f"not written: {' '.join(str(error).split())}", "bad")
             return
         self._tell_of(written)
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pgs_tui.format import gib, plain
-from pgs_tui.profiling.shapes import Profile
+from pgs_tui.profiling.shapes import GpuRoom, Profile
 from pgs_tui.widgets.bars import Part, scaled_bar
 from pgs_tui.widgets.component_colours import parts_of
 from pgs_tui.widgets.lines import Line, Role, Span, joined, line, line_width, wrapped_into
-from pgs_tui.widgets.panel import Panel
+from pgs_tui.widgets.panel import NARROWEST_FRAME, SMALLEST_FRAME, Panel
 
 SIGNS: dict[str, tuple[str, Role]] = {
     "fits": ("✔", "good"),
@@ -56,21 +56,20 @@ class MemoryRoom(Panel):
         others = self._others(profile)
         return [(*peak, *held, *context, *others), (*peak, *held, *others), (*peak, *held), peak]
 
-    def brief(self, width: int) -> Line:
-        return self._verdict(width, 1)[0]
+    def draw(self, width: int, height: int) -> Sequence[Line]:
+        if self.framed and height >= SMALLEST_FRAME and width >= NARROWEST_FRAME:
+            return super().draw(width, height)
+        rows = self._verdict(width - 2, height if self._is_bad else 1)  # a refusal is worth more than the bar
+        return [*(line((" ", "text"), *row) for row in rows), self._bar(width)][:height]
 
     def body(self, width: int, height: int) -> Sequence[Line]:
-        if not self.framed or self.size.height < 3:
-            return [self._bar(width)][:height]
-        bar_rows = [self._bar(width)] if self._profile else []
-        legend = [self._legend(width)] if height >= 3 and self._profile else []
-        room = max(height - len(bar_rows) - len(legend), 1)
-        return [*self._verdict(width, room), *bar_rows, *legend][:height]
+        below = [self._bar(width), *([self._legend(width)] if height >= 3 else [])] if self._profile else []
+        return [*self._verdict(width, max(height - len(below), 1)), *below][:height]
 
     def _verdict(self, width: int, height: int) -> list[Line]:
         """The sentence behind its sign, in up to `height` lines."""
         sign, role, text = self._spoken()
-        rows = wrapped_into(plain(text), max(width - 2, 1), height, role)
+        rows = wrapped_into(plain(" ".join(text.split())), max(width - 2, 1), height, role)
         return [line((f"{sign} " if place == 0 else "  ", role), *row) for place, row in enumerate(rows)] or [()]
 
     def _spoken(self) -> tuple[str, Role, str]:
@@ -90,20 +89,22 @@ class MemoryRoom(Panel):
         gpu = profile.gpu
         if gpu is None:
             return scaled_bar(parts, profile.total, width)
-        if profile.total > gpu.free:
-            return self._overfull(parts, profile, gpu.free, width)
-        held = min(round(gpu.held / gpu.total * width), width) if gpu.held > 0.05 else 0
-        own = scaled_bar(parts, gpu.free, width - held)
+        whole = max(gpu.total, profile.total + gpu.held)
+        held = round(gpu.held / whole * width) if gpu.held > 0.05 else 0
+        own = self._own(parts, profile, gpu, width - held)
         return (*own, *line(("▒" * held, HELD)))
 
-    def _overfull(self, parts: tuple[Part, ...], profile: Profile, free: float, width: int) -> Line:
-        place = min(max(round(free / profile.total * width), 0), width - 1)
-        over = f" +{gib(profile.total - free)}"
-        whole = scaled_bar(parts, profile.total, width - 1)
-        left, right = _cut(whole, place)
-        room = line_width(right)
-        beyond = over[:room].ljust(room, "░") if room >= len(over) else "░" * room
-        return (*left, *line(("┃", "bad")), *line((beyond, "bad")))
+    @staticmethod
+    def _own(parts: tuple[Part, ...], profile: Profile, gpu: GpuRoom, width: int) -> Line:
+        """What is needed within what is free, or beyond it."""
+        if profile.total <= gpu.free:
+            return scaled_bar(parts, gpu.free, width)
+        inside, outside = _cut(
+            scaled_bar(parts, profile.total, width - 1), round(gpu.free / profile.total * (width - 1))
+        )
+        over, room = f" +{gib(profile.total - gpu.free)}", line_width(outside)
+        beyond = over.ljust(room, "░") if room >= len(over) else "░" * room
+        return (*inside, *line(("┃", "bad"), (beyond, "bad")))
 
     @staticmethod
     def _parts(profile: Profile) -> tuple[Part, ...]:
