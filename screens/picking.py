@@ -75,15 +75,17 @@ class Picking:
         self.runs_known = False
         """Whether the registry of runs was looked up."""
         self.number = 0
-        self._known: Collection | None = None
+        self._coming = self.collection
+        """What the search that goes on has found; the collection itself, the first time."""
         self._server: Server | None = None
         self._waiting: Path | None = None
         self._reading = False
         self._has_answered = False
 
     def search_again(self) -> int:
-        """Begin anew, keeping in sight what is known. Returns the number of the search."""
-        self._known, self.collection = self.collection, Collection(self.here)
+        """Begin anew; what is known stays in sight until the end of it. Returns the number of the search."""
+        if self.number:
+            self._coming = Collection(self.here)
         self._searching.stop = True
         self.tally, self.searched = Tally(), False
         self.number += 1
@@ -113,8 +115,10 @@ class Picking:
             self.collection.take_runs(news.runs)
             self.runs_known = True
         elif news.number == self.number:
-            self.collection.add(news.found, self._known)
+            self._coming.add(news.found, self.collection)
             self.tally, self.searched = news.tally, news.done
+            if news.done:
+                self.collection = self._coming
 
     def unread(self, first: Sequence[Entry]) -> list[Path]:
         """The configs to read now, none while some are being read."""

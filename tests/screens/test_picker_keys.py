@@ -16,7 +16,7 @@ from screens.text_page import TextPage
 from tests.pgs_tui.making import step
 from tests.screens.hosting import screen_text
 from tests.screens.inspecting import until
-from tests.screens.picking import picker, texts, write_config, write_folder
+from tests.screens.picking import is_settled, picker, texts, write_config, write_folder
 
 
 async def page(pilot: Pilot[Goodbye]) -> str:
@@ -253,3 +253,14 @@ async def test_a_config_of_the_program_is_not_edited(here: Path) -> None:
     async with picker(here) as (screen, pilot):
         await pilot.press("e")
         assert "this config comes with the program" in texts(screen)["keys"]
+
+
+async def test_a_second_search_leaves_the_list_until_it_is_done(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_folder(here)
+    async with picker(here) as (screen, pilot):
+        monkeypatch.setattr("screens.picking.BATCH_SECONDS", 0.0)  # each config comes by itself
+        await pilot.press("end")
+        await pilot.press("r")
+        await until(pilot, lambda: is_settled(screen))
+        assert screen.list.entry and screen.list.entry.shown == "typo"
+        assert len(screen.list.entries) == 6
