@@ -10,6 +10,7 @@ from pathlib import Path
 from engine.config import Config
 from engine.data.errors import DataError
 from engine.data.feeding.shares import shares_of
+from engine.data.feeding.split import places_held_out
 from engine.data.prepare import PreparedData, prepared_before
 from engine.data.sources.corpus import Corpus, Span
 from engine.data.sources.folder import data_files
@@ -49,7 +50,7 @@ def known_data(config: Config) -> KnownData:
         train = Corpus(train_sources)
         evaluation = Corpus(eval_sources, first_row=len(train))
         return KnownData(tuple(train.spans), _prepared(config, train, evaluation))
-    except DataError as error:
+    except (DataError, OSError) as error:
         return KnownData(reason=str(error))
 
 
@@ -122,10 +123,12 @@ def _of_samples(config: Config, data: PreparedData) -> RunLength:
 
 
 def _of_rows(config: Config, spans: Sequence[Span]) -> RunLength:
-    train, held_out = config.train, config.data.eval_split
+    train, data = config.train, config.data
     rows = sum(share.count(0) for share in shares_of(range(spans[-1].stop), spans))
-    if isinstance(held_out, float):
-        rows -= round(rows * held_out)
+    if isinstance(data.eval_split, float):
+        rows -= len(places_held_out(rows, data.eval_split, data.eval_samples, data.seed))
+    if rows == 0:
+        return _unknown(config, "there is no row to train on")
     batch = train.per_device_batch_size * train.gradient_accumulation_steps
     total = train.max_steps or max(1, math.ceil(rows * train.epochs / batch))
     note = f"steps: counted from {rows:,} rows; a run leaves those out that cannot be trained on"

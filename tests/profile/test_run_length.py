@@ -47,7 +47,14 @@ def test_rows_tell_the_steps_of_an_epoch_and_say_so(make_config: MakeConfig) -> 
 def test_rows_that_are_held_out_are_not_trained_and_max_steps_decides(make_config: MakeConfig) -> None:
     path = make_config(*CHATS, eval_split=0.5)
     assert length_of(path).steps_per_epoch == 11
+    assert length_of(path, data__eval_samples=2).steps_per_epoch == 20
     assert length_of(path, train__max_steps=3).total_steps == 3
+
+
+def test_a_set_without_rows_has_no_steps(make_config: MakeConfig) -> None:
+    found = length_of(make_config(), train__max_steps=3)
+    assert (found.steps_per_epoch, found.total_steps) == (None, 3)
+    assert "no row" in found.notes[0]
 
 
 @pytest.mark.parametrize("packing", [True, False])
