@@ -17,7 +17,7 @@ from engine.memory.layers.traced import TracedLayers
 from tests.memory.layers.models import build, qwen, way
 
 BATCH = (4, 512)
-RECOMPUTED = {"train__gradient_checkpointing": "full"}
+RECOMPUTED: dict[str, Any] = {"train__gradient_checkpointing": "full"}
 
 
 def of_qwen(batch: tuple[int, int] = BATCH, **keys: Any) -> Mapping[str, LayerBytes]:
