@@ -27,6 +27,7 @@ MOST_CHANGES = 3
 PRICE = {
     Effect.SAME: 0.0,
     Effect.ROUNDED: 0.1,
+    Effect.FLOAT8: 0.15,
     Effect.SMALLER_STEP: 0.25,
     Effect.LESS_TRAINED: 0.7,
     Effect.SHORTER: 1.0,
@@ -34,10 +35,14 @@ PRICE = {
 """What an effect on the result counts beside the logarithm of the time: 0.1 is as bad as a tenth more time (chosen)."""
 PRICE_OF_A_KEY = 0.02
 """Of two changes with the same effect the simpler one."""
+SPEED_WITH_AN_EFFECT = 0.1
+"""What speed counts that is won by training something else: hardly a reason to do so."""
 LEAST_GAIN = 0.03
 """No change is proposed to use the room for less speed than this."""
 AS_SMALL = 0.01
 """By so little a total may be above the smallest, where that takes fewer changes."""
+FEW_LEVERS = 2
+"""Where a combination has more, it is looked for a simpler one."""
 ALTERNATIVES = 2
 """How often the dearest part of a combination is forbidden, to find another one."""
 
@@ -115,7 +120,8 @@ class Search:
         smallest = min((one for plan in plans if (one := self._try(plan))), key=total, default=None)
         if smallest is None or math.isinf(least := total(smallest)):
             return None
-        return self._simplest(smallest, lambda one: total(one) <= least * (1 + AS_SMALL))
+        ways = self._simplest_ways(smallest, lambda one: total(one) <= least * (1 + AS_SMALL))
+        return min(ways, key=_price)
 
     def needs(self, candidate: Candidate) -> Needs | None:
         """Its estimate; None where this model does not go that way."""
@@ -136,11 +142,10 @@ class Search:
     def _singles(self, effect: Effect, is_enough: _IsEnough) -> Iterator[Candidate]:
         """Of each lever with this effect the smallest notch that will do."""
         for lever in self._savers:
-            candidates = (self._try({lever.name: notch}) for notch in range(1, len(lever.notches) + 1))
-            same = (one for one in candidates if one and effects(self.start, one.config).worst == effect)
-            found = next((one for one in same if is_enough(one)), None)
-            if found:
-                yield found
+            notches = (self._try({lever.name: notch}) for notch in range(1, len(lever.notches) + 1))
+            same = [one for one in notches if one and effects(self.start, one.config).worst == effect]
+            if same and is_enough(same[-1]):
+                yield next(one for one in same if is_enough(one))
 
     def _combinations(self, effect: Effect, is_enough: _IsEnough) -> Iterator[Candidate]:
         """The simplest combinations with at most this effect, each without the dearest lever of the one before."""
@@ -149,7 +154,7 @@ class Search:
             full = [one for plan in self._fullest(effect, banned) if (one := self._try(plan)) and is_enough(one)]
             if not full:
                 return
-            found = min((self._simplest(one, is_enough) for one in full), key=_price)
+            found = min((one for most in full for one in self._simplest_ways(most, is_enough)), key=_price)
             yield found
             banned |= {self._dearest_first(found)[0]}
 
@@ -172,12 +177,20 @@ class Search:
                 kept[name] = notch
         return kept
 
-    def _simplest(self, candidate: Candidate, is_enough: _IsEnough) -> Candidate:
-        """The same with each lever moved as little as will do, the dearest first."""
-        for name in self._dearest_first(candidate):
+    def _simplest_ways(self, candidate: Candidate, is_enough: _IsEnough) -> Iterator[Candidate]:
+        """The same with each lever moved as little as will do: the dearest moved back first, else the cheapest."""
+        order = self._dearest_first(candidate)
+        found = self._simplest(candidate, order, is_enough)
+        yield found
+        if len(found.plan) > FEW_LEVERS:
+            yield self._simplest(candidate, order[::-1], is_enough)
+
+    def _simplest(self, candidate: Candidate, order: list[str], is_enough: _IsEnough) -> Candidate:
+        """Moves levers back, one after another, as long as that is enough; what makes it cheaper stays."""
+        for name in order:
             for notch in range(candidate.plan[name] - 1, -1, -1):
                 less = self._try({**candidate.plan, name: notch} if notch else _without(candidate.plan, name))
-                if less is None or not is_enough(less):
+                if less is None or less.price > candidate.price or not is_enough(less):
                     break
                 candidate = less
         return candidate
@@ -198,11 +211,12 @@ class Search:
         config = changed(self.start, self._savers if levers is None else levers, plan)
         if config is None or not (keys := differences(self._config, config)):
             return None
-        speed, effect = self._speed(config), effects(self.start, config).worst
+        speed, done = self._speed(config), effects(self.start, config)
         time = math.log(self._speed(self.start) / speed)
-        if effect > Effect.SAME:
-            time = max(0.0, time)  # speed is no reason to train something else
-        return Candidate(plan, config, speed, time + PRICE[effect] + PRICE_OF_A_KEY * len(keys))
+        if done.worst > Effect.SAME and time < 0:
+            time *= SPEED_WITH_AN_EFFECT
+        price = time + sum(PRICE[effect] for effect, _ in done.found) + PRICE_OF_A_KEY * len(keys)
+        return Candidate(plan, config, speed, price)
 
 
 def _where_it_can_be(estimator: Estimator) -> Callable[[Config], Needs | None]:

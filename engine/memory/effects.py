@@ -15,11 +15,13 @@ class Effect(IntEnum):
     """The same mathematics, sums in another order at the most."""
     ROUNDED = 1
     """The same step, rounded otherwise or not clipped."""
-    SMALLER_STEP = 2
+    FLOAT8 = 2
+    """The same step with products in float8."""
+    SMALLER_STEP = 3
     """Fewer lines for each step."""
-    LESS_TRAINED = 3
+    LESS_TRAINED = 4
     """Fewer weights, or another optimizer."""
-    SHORTER = 4
+    SHORTER = 5
     """Fewer tokens of each line."""
 
 
@@ -56,9 +58,9 @@ def effects(config: Config, other: Config) -> Effects:
     if old.max_grad_norm is not None and new.max_grad_norm is None:
         found.append((Effect.ROUNDED, "gradients are no longer clipped"))
     if other.memory.float8_training and not config.memory.float8_training:
-        found.append((Effect.ROUNDED, "products in float8"))
+        found.append((Effect.FLOAT8, "products in float8"))
     if config.memory.float8_training and not other.memory.float8_training:
-        found.append((Effect.ROUNDED, "products in bfloat16"))
+        found.append((Effect.SAME, "products in bfloat16"))
     if config.model.torch_dtype == "float32" and other.model.torch_dtype != "float32":
         found.append((Effect.ROUNDED, "weights in bfloat16"))
     if other.memory.offload_activations and not config.memory.offload_activations:

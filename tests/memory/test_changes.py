@@ -104,7 +104,7 @@ def test_what_is_proposed_fits_can_be_trained_with_and_is_told_rightly(name: str
         if not change.sentence.startswith("nothing makes it fit"):
             word = judge(need(other), room).word
             assert word == "fits" or (word == "tight" and "still tight" in change.sentence)
-    levers = [frozenset(change.keys) for change in changes]
+    levers = [frozenset(change.keys.items()) for change in changes]
     assert all(not (one <= other) for one in levers for other in levers if one is not other), "distinct in kind"
 
 
