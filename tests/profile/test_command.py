@@ -15,9 +15,10 @@ from tests.profile.small_profile import ROWS, write_config
 pytestmark = pytest.mark.usefixtures("no_gpu")
 
 
-@pytest.fixture
-def config(tmp_path: Path) -> Path:
-    return write_config(tmp_path)
+@pytest.fixture(scope="module")
+def config(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One for all, whose layers are traced once."""
+    return write_config(tmp_path_factory.mktemp("config"))
 
 
 def profile(pgs: Pgs, config: Path, *arguments: object) -> Any:
