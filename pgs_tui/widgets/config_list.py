@@ -47,7 +47,7 @@ def columns_of(cells: int, longest_name: int, without_gpu: bool = False) -> Colu
     data = 18 if cells >= 114 else 0
     batch = 15 if cells >= 44 else 0
     verdict = 1 if without_gpu else 15 if cells >= 66 else 2
-    run = 18 if cells >= 100 else 8 if cells >= 74 else 0
+    run = 18 if cells >= 100 else 8 if cells >= 72 else 0
     rest = cells - trains - data - batch - 10 - verdict - run
     shortest, longest = NAME_CELLS
     return Columns(min(max(longest_name + 2, shortest), longest, max(rest, 0)), trains, data, batch, 10, verdict, run)
