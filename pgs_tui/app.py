@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.message import Message
 
-from pgs_tui.configs import short_name
 from pgs_tui.goals import AttachTo, StartConfig
 from pgs_tui.look import Look
 from pgs_tui.themed_app import THEME_SHEET, Goodbye, ThemedApp
@@ -174,8 +173,7 @@ class PgsApp(ThemedApp):
         self._leave(message.asking)
 
     def on_profile_dialogs_starting(self, message: ProfileScreen.Starting) -> None:
-        config = message.config
-        self.exit(Goodbye(next=StartConfig(config, message.overrides, short_name(config))))
+        self.exit(Goodbye(next=StartConfig(message.config, message.overrides, message.name)))
 
     def on_inspect_screen_leaving(self, message: InspectScreen.Leaving) -> None:
         self._leave(message.asking)

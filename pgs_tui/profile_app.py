@@ -6,7 +6,6 @@ import gc
 from collections.abc import Sequence
 from typing import ClassVar
 
-from pgs_tui.configs import short_name
 from pgs_tui.goals import ProfileConfig, StartConfig
 from pgs_tui.look import Look
 from pgs_tui.profiling.what_if import Target
@@ -41,5 +40,4 @@ class ProfileApp(ThemedApp):
         self.exit(Goodbye(message.exit_code, refused=message.why))
 
     def on_profile_dialogs_starting(self, message: ProfileScreen.Starting) -> None:
-        config = message.config
-        self.exit(Goodbye(next=StartConfig(config, message.overrides, short_name(config))))
+        self.exit(Goodbye(next=StartConfig(message.config, message.overrides, message.name)))

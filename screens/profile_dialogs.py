@@ -17,12 +17,13 @@ class ProfileDialogs(ProfileChoices, inherit_bindings=False):
     """Subclasses read a config anew with `open_config`."""
 
     class Starting(Message):
-        """The person wants to train this config with these overrides."""
+        """The person wants to train this config with these overrides; `name` is what it was called here."""
 
-        def __init__(self, config: Path, overrides: tuple[str, ...]) -> None:
+        def __init__(self, config: Path, overrides: tuple[str, ...], name: str) -> None:
             super().__init__()
             self.config = config
             self.overrides = overrides
+            self.name = name
 
     def __init__(self, name: str, profiling: Profiling, look: Look, going: bool) -> None:
         super().__init__(name, profiling, look, going)
@@ -130,7 +131,7 @@ class ProfileDialogs(ProfileChoices, inherit_bindings=False):
             question += " It is not expected to fit."
 
         def start() -> None:
-            self.post_message(self.Starting(self.profiling.config, self.profiling.flags))
+            self.post_message(self.Starting(self.profiling.config, self.profiling.flags, self.config_name))
 
         self._confirm("start", question, "Start training", "Not now", start)
 
