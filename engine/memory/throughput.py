@@ -55,11 +55,11 @@ def throughput(products: Products, config: Config, trained: int, gpu: RatedGpu) 
     on_gpu = flops / (SHARE_OF_RATE * gpu.bf16_tflops * 1e12)
     if memory.float8_training:
         on_gpu /= FLOAT8_GAIN
+    if not config.model.compile:
+        on_gpu *= UNCOMPILED_LOSS
     passes = len(products.layers) * memory.layer_slices * train.gradient_accumulation_steps
     on_host = passes * _host_seconds(config)
     seconds = (on_gpu**_SHARPNESS + on_host**_SHARPNESS) ** (1 / _SHARPNESS)
-    if not config.model.compile:
-        seconds *= UNCOMPILED_LOSS
     update = 0.0 if train.optimizer in FUSED_OPTIMIZERS else trained * SLICED_UPDATE_SECONDS
     reached = flops / seconds / (gpu.bf16_tflops * 1e12)
     return Throughput(
@@ -81,7 +81,7 @@ def _assumptions(config: Config, gpu: RatedGpu, reached: float, waits: bool, upd
     if waits:
         said.append("speed: the batch is so small for this GPU that it waits for the host; a larger one is quicker")
     if not config.model.compile:
-        said.append(f"speed: {UNCOMPILED_LOSS} times as long as compiled, as single layers took on an H200")
+        said.append(f"speed: layers take {UNCOMPILED_LOSS} times as long as compiled ones, as on an H200 one by one")
     if update:
         said.append(
             f"speed: {update:.2g} s a step for the update by {config.train.optimizer}, as torch and bitsandbytes took "
