@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -11,10 +10,9 @@ from textual.binding import BindingType
 from textual.message import Message
 
 from pgs_tui.keys import bindings_of
-from pgs_tui.look import GLYPH_NAMES, Look
+from pgs_tui.look import Look
 from pgs_tui.profiling.profiling import Profiling
 from pgs_tui.profiling.what_if import Target
-from pgs_tui.widgets.lines import text_of
 from screens.profile_dialogs import ProfileDialogs
 from screens.profile_panes import STYLE_SHEET
 
@@ -87,7 +85,6 @@ class ProfileScreen(ProfileDialogs, inherit_bindings=False):
         command: Sequence[str] | None = None,
     ) -> None:
         super().__init__(name, Profiling(config.absolute(), tuple(overrides), target), look, going)
-        self._ascii_only = look.ascii_only
         self._above = above
         self._command = command
 
@@ -247,38 +244,6 @@ class ProfileScreen(ProfileDialogs, inherit_bindings=False):
             self.filter("")
         elif self._above and self.is_current:
             self.dismiss()
-
-    def action_next_pane(self) -> None:
-        self._turn(1)
-
-    def action_previous_pane(self) -> None:
-        self._turn(-1)
-
-    def _turn(self, step: int) -> None:
-        panes = self.panes
-        place = next((place for place, pane in enumerate(panes) if pane is self.focused), 0)
-        self.show_pane(panes[(place + step) % len(panes)])
-
-    def action_glyphs(self) -> None:
-        if self._ascii_only:
-            self.say("this terminal's encoding has only ASCII")
-            return
-        place = GLYPH_NAMES.index(self.key_bar.glyphs)
-        for drawn in self.drawn:
-            drawn.show_with(GLYPH_NAMES[(place + 1) % len(GLYPH_NAMES)])
-
-    def action_copy(self) -> None:
-        from screens.copying import save_copy
-
-        shown = [one for one in (self.room, *self.panes) if one.display]
-        text = "\n".join(text_of(row).rstrip() for drawn in shown for row in drawn.lines) + "\n"
-        self.app.copy_to_clipboard(text)
-        self.say(save_copy(text, os.environ))
-
-    def action_help(self) -> None:
-        from screens.help import HelpScreen
-
-        self.app.push_screen(HelpScreen("profile", self.key_bar.glyphs))
 
     def action_leave(self) -> None:
         self.post_message(self.Leaving())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import ClassVar
 
@@ -15,13 +16,13 @@ from textual.widget import Widget
 
 from pgs_tui.format import whole
 from pgs_tui.keys import hints_of
-from pgs_tui.look import Look
+from pgs_tui.look import GLYPH_NAMES, Look
 from pgs_tui.profiling.profiling import Profiling
 from pgs_tui.widgets.change_list import ChangeList
 from pgs_tui.widgets.component_bars import ComponentBars
 from pgs_tui.widgets.drawn import Drawn
 from pgs_tui.widgets.key_bar import KeyBar
-from pgs_tui.widgets.lines import Role
+from pgs_tui.widgets.lines import Role, text_of
 from pgs_tui.widgets.memory_room import MemoryRoom
 from pgs_tui.widgets.panel import Panel
 from pgs_tui.widgets.phase_bars import PhaseBars
@@ -64,6 +65,7 @@ class ProfilePanes(Screen[None], inherit_bindings=False):
         self.is_slow = False
         """The estimate has been on its way for so long that it is worth a word."""
         self.config_name = name
+        self._ascii_only = look.ascii_only
         self._message_timer: Timer | None = None
         self.status_line = StatusLine(id="status")
         self.room = MemoryRoom(id="room")
@@ -147,3 +149,35 @@ class ProfilePanes(Screen[None], inherit_bindings=False):
             self._message_timer.stop()
         self.key_bar.say(text, role)
         self._message_timer = self.set_timer(MESSAGE_SECONDS, self.key_bar.quiet)
+
+    def action_next_pane(self) -> None:
+        self._turn(1)
+
+    def action_previous_pane(self) -> None:
+        self._turn(-1)
+
+    def _turn(self, step: int) -> None:
+        panes = self.panes
+        place = next((place for place, pane in enumerate(panes) if pane is self.focused), 0)
+        self.show_pane(panes[(place + step) % len(panes)])
+
+    def action_glyphs(self) -> None:
+        if self._ascii_only:
+            self.say("this terminal's encoding has only ASCII")
+            return
+        place = GLYPH_NAMES.index(self.key_bar.glyphs)
+        for drawn in self.drawn:
+            drawn.show_with(GLYPH_NAMES[(place + 1) % len(GLYPH_NAMES)])
+
+    def action_copy(self) -> None:
+        from screens.copying import save_copy
+
+        shown = [one for one in (self.room, *self.panes) if one.display]
+        text = "\n".join(text_of(row).rstrip() for drawn in shown for row in drawn.lines) + "\n"
+        self.app.copy_to_clipboard(text)
+        self.say(save_copy(text, os.environ))
+
+    def action_help(self) -> None:
+        from screens.help import HelpScreen
+
+        self.app.push_screen(HelpScreen("profile", self.key_bar.glyphs))
