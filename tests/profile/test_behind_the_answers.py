@@ -13,11 +13,16 @@ from engine.errors import UserError
 from engine.memory.room import Room
 from engine.profile.cards import Cards
 from engine.profile.document import Measured
+from engine.profile.measure import MeasuringProgress
+from engine.profile.measure import Tell as TellSteps
+from engine.profile.measure_here import MeasuredHere
 from engine.profile.server.foresight import WAYS, Foresight
 from engine.profile.server.lengths import Lengths
 from engine.profile.server.machine import Machine
 from engine.profile.server.measurement import Measurement, StoppedError, Tell
+from engine.profile.server.methods import Methods
 from engine.serving.inbox import Inbox
+from engine.serving.params import RequestError
 from tests.profile.small_estimate import ESTIMATE
 from tests.profile.small_profile import write_config
 from tests.profile.test_comparison import MEASURED
@@ -145,3 +150,26 @@ def test_an_inbox_knows_whether_somebody_waits() -> None:
     may_end.set()
     assert list(taken) == []
     assert inbox.has_more
+
+
+def test_a_measurement_is_asked_for_followed_and_not_begun_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    may_end = threading.Event()
+
+    def measured(config: Config, estimate: object, tell: TellSteps, is_stopped: object) -> MeasuredHere:
+        tell(MeasuringProgress("compiling", 0, 3))
+        assert may_end.wait(WAIT)
+        return MeasuredHere(MEASURED, "kept")
+
+    monkeypatch.setattr("engine.profile.measure_here.measure_here", measured)
+    monkeypatch.setattr("engine.profile.gpu_to_measure.gpu_to_measure", lambda: None)
+    methods = Methods(Machine(lambda: Cards(())))
+    asked = {"config": str(write_config(tmp_path))}
+    assert methods.answer("measure", asked)["state"] == "running"
+    with pytest.raises(RequestError, match="a measurement is going on"):
+        methods.answer("measure", asked)
+    may_end.set()
+    methods.close()
+    found = methods.answer("measuring", {})
+    assert found["state"] == "done" and found["result"]["peak_gib"] == MEASURED.peak_gib

@@ -8,9 +8,14 @@ from typing import Any
 
 import pytest
 
+from engine.config import Config
+from engine.memory.estimate import Estimate
 from engine.profile.flags import flags_of
+from engine.profile.measure import Measurement, MeasuringProgress, Tell
+from engine.profile.measure_here import MeasuredHere
 from tests.inspect.conftest import Pgs
 from tests.profile.small_profile import ROWS, write_config
+from tests.profile.test_comparison import MEASURED, TOO_LARGE
 
 pytestmark = pytest.mark.usefixtures("no_gpu")
 
@@ -132,3 +137,20 @@ def test_measuring_without_a_gpu_is_refused_with_the_reason(pgs: Pgs, config: Pa
     said = pgs("profile", "--config", config, "--measure")
     assert said.code == 1
     assert "--measure needs a GPU; there is none" in said.err
+
+
+@pytest.mark.parametrize(("found", "code"), [(MEASURED, 0), (TOO_LARGE, 1)])
+def test_what_was_measured_is_told_beside_the_estimate_and_decides(
+    pgs: Pgs, config: Path, monkeypatch: pytest.MonkeyPatch, found: Measurement, code: int
+) -> None:
+    def measured(config: Config, estimate: Estimate, tell: Tell) -> MeasuredHere:
+        tell(MeasuringProgress("step 1 of 3", 0))
+        return MeasuredHere(found, "kept in a file")
+
+    monkeypatch.setattr("engine.profile.measure_here.measure_here", measured)
+    said = pgs("profile", "--config", config, "--measure")
+    assert said.code == code
+    assert "Estimated and measured" in said.out
+    assert "measuring: step 1 of 3" in said.err and "kept in a file" in said.err
+    document = json.loads(pgs("profile", "--config", config, "--measure", "--json").out)["measured"]
+    assert document["fits"] is found.fits and document["peak_gib"] == found.peak_gib
