@@ -304,7 +304,9 @@ def _gpu_memory(history: History, gpu: Gpu | None, step: Step | None) -> MemoryV
 
 
 def _gpu_readings(history: History, gpu: Gpu | None) -> tuple[tuple[str, str], ...]:
-    readings = [("peak", gib(history.peak))] if history.peak is not None else []
+    # the first step may still make what all later ones hold: the optimizer's state, buffers that kernels tune
+    peak = "peak" if len(history.steps) > 1 else "peak so far"
+    readings = [(peak, gib(history.peak))] if history.peak is not None else []
     readings += [(f"{MARK} est", gib(history.estimate.peak))] if history.estimate is not None else []
     if gpu is not None:
         readings += [("util", f"{gpu.utilisation:.0f} %")] if gpu.utilisation is not None else []

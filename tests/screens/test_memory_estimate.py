@@ -21,7 +21,7 @@ from tests.screens.hosting import hosted, screen_text
 from tests.screens.scenes import GPU, MEM, START, training
 
 ESTIMATE = Estimate(peak=19.7, reserved=20.5, components={"weights": 8.0}, decides="backward")
-EXPECTED = Update(events=stamped(START, ESTIMATE, step(1, mem=MEM), GPU), life="live")
+EXPECTED = Update(events=stamped(START, ESTIMATE, step(1, mem=MEM), step(2, mem=MEM), GPU), life="live")
 
 
 @pytest.mark.parametrize("size", [(120, 36), (80, 24), (60, 15)])

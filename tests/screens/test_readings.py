@@ -1,9 +1,10 @@
 """What the panels say of a history."""
 
-from engine.events import Alert
+from engine.events import Alert, StepMemory
 from pgs_tui.runs.history import History
 from screens import readings
 from tests.pgs_tui.making import stamped, step
+from tests.screens.scenes import GPU
 
 
 def alert(number: int, metric: str | None) -> Alert:
@@ -31,3 +32,11 @@ def test_an_incident_stands_on_the_chart_of_the_metric_it_measured() -> None:
     assert flagged(readings.loss(history, None)) == [10, 25]
     assert flagged(readings.grad_norm(history, None)) == [20]
     assert flagged(readings.tok_s(history, None)) == []
+
+
+def test_the_peak_is_the_highest_of_all_steps_and_provisional_in_the_first() -> None:
+    history = History()
+    history.fold(stamped(GPU, step(1, mem=StepMemory(peak=1.27))))
+    assert readings.memory(history).readings[0] == ("peak so far", "1.3")
+    history.fold(stamped(step(2, mem=StepMemory(peak=2.1)), step(3, mem=StepMemory(peak=1.27))))
+    assert readings.memory(history).readings[0] == ("peak", "2.1")
