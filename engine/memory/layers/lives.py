@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from engine.memory.layers.tape import Operation, Recording, Storage
@@ -23,8 +23,6 @@ class Lives:
     """All that is there at some time."""
 
     lives: tuple[Life, ...]
-    looked_at: tuple[int, ...]
-    """The operations at which memory may be highest."""
     boundary: int
     """How many operations the forward pass has."""
     end: int
@@ -35,7 +33,7 @@ def as_it_ran(recording: Recording) -> Lives:
     """Every tensor that eager execution makes, until nobody holds it any more."""
     end = len(recording.operations)
     lives = [_as_held(number, storage, end) for number, storage in enumerate(recording.storages)]
-    return Lives(tuple(lives), tuple(range(end)), recording.boundary, end)
+    return Lives(tuple(lives), recording.boundary, end)
 
 
 def as_compiled(recording: Recording) -> Lives:
@@ -44,7 +42,7 @@ def as_compiled(recording: Recording) -> Lives:
     Operations that it fuses leave nothing in memory but what a kernel of another kind reads, a sum, or a result of the
     graph; what lies between is computed once more from there where it is wanted, in the backward pass too. So a tensor
     is there until its last reader or, where that leaves nothing itself, until the last reader of what comes of it. A
-    fused operation writes over an input that nobody reads any more; so memory is highest at the other ones.
+    fused operation writes over none of its inputs, and the products that make gradients of weights come behind it.
 
     Until the end of the backward pass there are: the gradients of weights, which are handed out together; the gradient
     that comes in, which autograd holds; and the gradients that the sums over tokens read which make those of norms,
@@ -60,14 +58,15 @@ def as_compiled(recording: Recording) -> Lives:
     summed = graph.gradients_summed(recording.vector_gradients, recording.incoming)
     for number in (*recording.gradients, recording.incoming, *summed):
         last[number] = end - 1
+    for number, until in graph.read_by_products_of_weights(recording.gradients):
+        last[number] = max(last[number], until)
     lives = []
     for number, storage in enumerate(recording.storages):
         if storage.is_inside:
             lives.append(_as_held(number, storage, end))
         elif number in graph.in_memory:
             lives.append(Life(number, storage.born, max(last[number], storage.born)))
-    looked_at = [number for number, one in enumerate(recording.operations) if not one.is_fusible]
-    return Lives(tuple(lives), (*looked_at, end - 1), recording.boundary, end)
+    return Lives(tuple(lives), recording.boundary, end)
 
 
 def _as_held(number: int, storage: Storage, end: int) -> Life:
@@ -103,6 +102,18 @@ class _Graph:
             for total in self._sums_behind(number):
                 found.update(*map(self._sources, total.reads))
         return found & self._what_comes_of(incoming)
+
+    def read_by_products_of_weights(self, gradients: Collection[int]) -> Iterator[tuple[int, int]]:
+        """What such products read, and the last operation before the next kernel of another kind."""
+        until = len(self._operations) - 1
+        for position, operation in reversed(list(enumerate(self._operations))):
+            if operation.is_fusible:
+                continue
+            if not set(operation.writes) <= set(gradients) or not operation.writes:
+                until = position - 1
+                continue
+            for number in operation.reads:
+                yield number, until
 
     def _what_comes_of(self, number: int) -> set[int]:
         found = {number}

@@ -75,12 +75,10 @@ class Sizes:
                 kept += nbytes[life.storage]
         there = list(accumulate(changes))
         its_input = nbytes[self.input]
-        forward = [there[at] for at in self.lives.looked_at if at < boundary]
-        backward = [there[at] for at in self.lives.looked_at if at >= boundary]
         return Held(
             kept=round(kept - its_input),
-            forward=round(max(kept + nbytes[self.output], *forward) - its_input),
-            backward=round(max(backward) - kept),
+            forward=round(max(kept + nbytes[self.output], *there[:boundary]) - its_input),
+            backward=round(max(there[boundary:]) - kept),
             gradients=self.gradients,
         )
 
