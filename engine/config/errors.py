@@ -9,6 +9,12 @@ from typing import TypeVar
 
 LONGEST_EXCERPT = 120
 _INDENT = " " * 6
+_SIGNS = (
+    {code: 0x2400 + code for code in range(0x20) if chr(code) != "\n"}
+    | {0x7F: "␡"}
+    | dict.fromkeys((*range(0x80, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A)), "\ufffd")
+)
+"""One cell for each character that a terminal would take for a command, or that turns the direction of a text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +80,7 @@ class Problem:
             head += f"; did you mean {self.nearest}?"
         lines = [head, self.place.picture() if self.place else ""]
         lines += [_wrapped("allowed: ", self.allowed), _wrapped("advice: ", self.advice)]
-        return "\n".join(line for line in lines if line)
+        return _harmless("\n".join(line for line in lines if line))
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,13 +96,18 @@ class Note:
         return replace(self, place=place)
 
     def __str__(self) -> str:
-        return _head(self.place, self.key, self.text)
+        return _harmless(_head(self.place, self.key, self.text))
 
 
 def _head(place: Place | None, key: str, sentence: str) -> str:
     """Place, key and sentence; a flag names its key already."""
     is_flag_of_key = place is not None and place.source.lstrip("-") == key
     return ": ".join(str(part) for part in (place, "" if is_flag_of_key else key, sentence) if part)
+
+
+def _harmless(text: str) -> str:
+    """What a file holds may be anything; printed, it must not become a command to the terminal."""
+    return text.translate(_SIGNS)
 
 
 def _wrapped(title: str, text: str | None) -> str:

@@ -30,6 +30,11 @@ def _reason(folder: Path, config: ModelConfig, what: str, error: BaseException) 
             f"model.name_or_path: the {what} of {config.name_or_path} comes with Python code of its own; "
             "read it, then set model.trust_remote_code: true to let it run."
         )
+    if "for this kind of AutoModel" in text:  # all that would do are listed there, some hundred names
+        return (
+            f"model.name_or_path: the model in {folder} is no causal language model that transformers knows, and only "
+            "those can be trained; name another one."
+        )
     if isinstance(error, OSError) and what == "model" and not any(folder.glob("*.safetensors")):
         return (
             f"model.name_or_path: the folder {folder} holds no weights (*.safetensors); "

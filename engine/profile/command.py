@@ -59,6 +59,8 @@ def _load(options: argparse.Namespace, overrides: list[str]) -> Loaded:
 
 
 def _profile(options: argparse.Namespace, loaded: Loaded) -> int:
+    if options.measure:
+        _refuse_without_a_gpu()
     try:
         choice = choose(look(), options.gpu, options.gpu_memory_gb, options.gpu_index)
         profile = _found_out(options, loaded, choice)
@@ -92,6 +94,13 @@ def _found_out(options: argparse.Namespace, loaded: Loaded, choice: Choice) -> P
         is_calibrated=not options.measure,
     )
     return profile_of(loaded, wishes, lambda config: run_length(config, known_data(config)))
+
+
+def _refuse_without_a_gpu() -> None:
+    """Raises UserError; the reason need not wait for an estimate."""
+    from engine.profile.gpu_to_measure import gpu_to_measure
+
+    gpu_to_measure()
 
 
 def _measured(loaded: Loaded, profile: Profile) -> Measured:

@@ -68,3 +68,15 @@ def test_an_odd_value_of_any_key_is_loaded_or_refused(folder: Path, value: str) 
             load_config("good.yaml", [f"--{key}={value}"])
         except ConfigError as refusal:
             assert key in str(refusal)
+
+
+def test_nothing_in_a_refused_file_reaches_the_terminal_as_a_command(folder: Path) -> None:
+    Path("odd.yaml").write_text(MINIMAL + "  eval_dataset: 'a\x1b]0;x\x07b'\n")
+    with pytest.raises(ConfigError) as raw:
+        load_config("odd.yaml")
+    Path("odd.yaml").write_text(MINIMAL + 'train:\n  optimizer: "\\e[31m\\u202egnp"\n  "\\e[2Jlr": 3\n')
+    with pytest.raises(ConfigError) as escaped:
+        load_config("odd.yaml")
+    for refusal in (raw, escaped):
+        said = str(refusal.value)
+        assert "␛" in said and not set("\x1b\x07\u202e") & set(said)

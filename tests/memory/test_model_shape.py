@@ -68,6 +68,14 @@ def test_a_broken_config_json_is_one_sentence(tmp_path: Path, text: str) -> None
         model_shape(config_of(tmp_path))
 
 
+def test_a_model_that_is_no_causal_one_is_refused_without_a_list_of_all_others(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "t5", "d_model": 64, "num_layers": 2}))
+    config = config_of(tmp_path)
+    with pytest.raises(UserError, match="is no causal language model that transformers knows") as refusal:
+        model_shape(config).model_for(config)
+    assert "Config," not in str(refusal.value)
+
+
 def test_so_is_a_name_that_is_nowhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))

@@ -133,7 +133,10 @@ def test_it_needs_a_config_and_numbers_above_nothing(pgs: Pgs, config: Path) -> 
             assert left.value.code == 2
 
 
-def test_measuring_without_a_gpu_is_refused_with_the_reason(pgs: Pgs, config: Path) -> None:
+def test_measuring_without_a_gpu_is_refused_with_the_reason_before_any_estimate(
+    pgs: Pgs, config: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("engine.profile.command.profile_of", lambda *_: pytest.fail("estimated"))
     said = pgs("profile", "--config", config, "--measure")
     assert said.code == 1
     assert "--measure needs a GPU; there is none" in said.err
@@ -147,6 +150,7 @@ def test_what_was_measured_is_told_beside_the_estimate_and_decides(
         tell(MeasuringProgress("step 1 of 3", 0))
         return MeasuredHere(found, "kept in a file")
 
+    monkeypatch.setattr("engine.profile.gpu_to_measure.gpu_to_measure", lambda: None)
     monkeypatch.setattr("engine.profile.measure_here.measure_here", measured)
     said = pgs("profile", "--config", config, "--measure")
     assert said.code == code
