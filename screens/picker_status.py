@@ -17,6 +17,8 @@ def status_of(picking: Picking) -> Status:
 
 def _state(picking: Picking) -> tuple[str, str, Role]:
     found, read = len(picking.collection), picking.collection.checked
+    if not picking.searched and not found:
+        return "○", "looking for configs", "dim"
     if not picking.searched:
         return "◐", f"looking · {whole(found)} found", "accent"
     if read < found:
@@ -27,6 +29,8 @@ def _state(picking: Picking) -> tuple[str, str, Role]:
 
 
 def _gpu(picking: Picking) -> str:
+    if not picking.searched and not len(picking.collection):
+        return "no data yet"
     if picking.gpu is not None:
         free = f"{gib(picking.gpu.free)} of {gib(picking.gpu.total)} GiB free"
         return f"{plain(picking.gpu.name)} · {free}"

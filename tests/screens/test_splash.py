@@ -3,15 +3,19 @@ from pathlib import Path
 import pyte
 import pytest
 
+from pgs_tui.keys import ScreenName
 from pgs_tui.look import Look
 from pgs_tui.splash import ALTERNATE_SCREEN, splash
 from tests.screens.hosting import hosted, screen_text
+from tests.screens.picking import picker
 
 
-def shown(size: tuple[int, int], name: str = "quickstart", look: Look | None = None) -> list[str]:
-    screen = pyte.Screen(*size)
-    pyte.Stream(screen).feed(splash(*size, name, "starting", look or Look(), True))
-    return list(screen.display)
+def shown(
+    size: tuple[int, int], name: str = "quickstart", screen: ScreenName = "dashboard", state: str = "starting"
+) -> list[str]:
+    drawn = pyte.Screen(*size)
+    pyte.Stream(drawn).feed(splash(*size, name, state, Look(), True, screen))
+    return list(drawn.display)
 
 
 @pytest.mark.parametrize("size", [(120, 36), (80, 24), (60, 15)])
@@ -26,6 +30,17 @@ async def test_the_splash_is_the_first_and_the_last_line_of_the_dashboard(
     assert lines[0].rstrip() == dashboard[0].rstrip()
     assert lines[-1].rstrip() == dashboard[-1].rstrip()
     assert not "".join(lines[1:-1]).strip()
+
+
+@pytest.mark.parametrize("size", [(120, 36), (80, 24), (60, 15)])
+async def test_the_splash_of_the_picker_is_its_first_and_last_line(here: Path, size: tuple[int, int]) -> None:
+    async with picker(here, size=size) as (screen, pilot):
+        screen.picking.searched = False
+        screen.show_now()
+        await pilot.pause()
+        found = screen_text(screen.app)
+    lines = shown(size, "~/here", screen="picker", state="looking for configs")
+    assert (lines[0].rstrip(), lines[-1].rstrip()) == (found[0].rstrip(), found[-1].rstrip())
 
 
 @pytest.mark.parametrize("size", [(1, 1), (0, 0), (7, 2), (400, 120)])
