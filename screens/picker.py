@@ -23,6 +23,8 @@ if TYPE_CHECKING:  # what the first frame does not need is imported after it
     from pgs_tui.serving.client import Answer, Ended, Server
 
 __all__ = ["STYLE_SHEET", "PickerScreen"]
+LOOK_SECONDS = 5.0
+"""How often a run that goes on is looked at."""
 FAR = 10**9
 """More rows than any list has."""
 
@@ -75,6 +77,7 @@ class PickerScreen(PickerDialogs, inherit_bindings=False):
 
     def on_mount(self) -> None:
         self.call_after_refresh(self._search)
+        self.set_interval(LOOK_SECONDS, self._follow_runs)
 
     def on_unmount(self) -> None:
         self.picking.close()
@@ -101,6 +104,10 @@ class PickerScreen(PickerDialogs, inherit_bindings=False):
     def _look_up_runs(self) -> None:
         paths = [entry.path for entry in self.picking.collection]
         self.run_worker(lambda: self._tell(runs_of(paths)), thread=True, group="runs")
+
+    def _follow_runs(self) -> None:
+        if any(entry.last_run and entry.last_run.is_going for entry in self.picking.collection):
+            self._look_up_runs()
 
     def go_on(self) -> None:
         """Show what is known now, and find out more: first of what is in sight."""

@@ -189,6 +189,20 @@ async def test_the_last_run_of_a_config_is_told(here: Path) -> None:
         assert len(screen.list.entries) == 1, "the run's own config is no config to choose"
 
 
+async def test_a_run_that_goes_on_is_followed(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("screens.picker.LOOK_SECONDS", 0.1)
+    write_config(here / "a.yaml")
+    run = create_run_dir(here / "runs", "a")
+    register_run(run, "a", time.time())
+    write_run_info(run, this_process(run, "a"))
+    run.events.write_text(encode(step(7), time.time()) + "\n")
+    async with picker(here) as (screen, pilot):
+        await until(pilot, lambda: "● is going: step 7" in texts(screen)["details"])
+        with run.events.open("a") as log:
+            log.write(encode(step(8), time.time()) + "\n")
+        await until(pilot, lambda: "● is going: step 8" in texts(screen)["details"])
+
+
 async def test_tab_goes_to_the_details_which_scroll(here: Path) -> None:
     write_config(here / "a.yaml", more="".join(f"  wrong_{number}: 1\n" for number in range(30)))
     async with picker(here, size=(80, 24)) as (screen, pilot):
