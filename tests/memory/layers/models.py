@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch import nn
 from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedModel
 
 from engine.config import Config, load_config
+from engine.memory.layers.kinds import Told
 from engine.memory.model_shape import model_shape
 from tests.model.small import HYBRID, TWO_LAYERS
 
@@ -41,6 +43,20 @@ def build(family: str, dtype: torch.dtype, device: str, **changes: Any) -> PreTr
     with torch.device(device):
         model: PreTrainedModel = AutoModelForCausalLM.from_config(shape, dtype=dtype)
     return model.train()
+
+
+def told_to(model: PreTrainedModel, layer: nn.Module, batch: tuple[int, int]) -> Told:
+    """What a decoder on the CPU tells one of its layers of a batch [B, S]."""
+    told: list[Told] = []
+
+    def listen(_layer: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        told.append(Told(args[1:], {name: value for name, value in kwargs.items() if name != "hidden_states"}))
+
+    hook = layer.register_forward_pre_hook(listen, with_kwargs=True)
+    with torch.no_grad():
+        model.get_decoder()(input_ids=torch.ones(batch, dtype=torch.int64), use_cache=False)
+    hook.remove()
+    return told[0]
 
 
 def way(**keys: Any) -> Config:

@@ -18,7 +18,7 @@ from engine.memory.layers import layer_bytes
 from engine.memory.layers.kinds import kinds_of
 from engine.model.delta_rule.documents import CHUNK
 from engine.model.delta_rule.install import use_delta_rule_operator
-from tests.memory.layers.models import FAMILIES, build, way
+from tests.memory.layers.models import FAMILIES, build, told_to, way
 
 BATCH = (2, 256)
 WIDE = {"hidden_size": 64, "intermediate_size": 256, "num_key_value_heads": 4, "attn_implementation": "sdpa"}
@@ -40,12 +40,10 @@ def kept_in_graph(model: PreTrainedModel, layer: nn.Module) -> int:
         fw_compiler=_as_it_is, bw_compiler=_as_it_is, partition_fn=cut, decompositions=select_decomp_table()
     )
     hidden = torch.randn(*BATCH, model.config.hidden_size, dtype=model.dtype, requires_grad=True)
-    positions = torch.arange(BATCH[1])[None].expand(BATCH[0], -1)
-    decoder: Any = model.get_decoder()
-    rotary = decoder.rotary_emb(hidden.detach(), positions)
+    told = told_to(model, layer, BATCH)
 
     def run(rows: Tensor) -> Any:
-        return layer(rows, position_embeddings=rotary, position_ids=positions, attention_mask=None)
+        return layer(rows, *told.args, **told.kwargs)
 
     torch.compile(run, backend=backend, fullgraph=True)(hidden)
     return found[0]

@@ -10,14 +10,14 @@ from torch import nn
 from transformers import PreTrainedModel
 
 from engine.memory.layers import layer_bytes
-from engine.memory.layers.kinds import Told, kinds_of
+from engine.memory.layers.kinds import kinds_of
 from engine.memory.layers.sizes import Held, SizesOfBatches
 from engine.memory.layers.trace import record
 from engine.model.delta_rule.documents import CHUNK
 from engine.model.delta_rule.install import use_delta_rule_operator
 from engine.model.freeze import freeze_non_attention
 from engine.model.recompute import recompute_activations
-from tests.memory.layers.models import FAMILIES, build, way
+from tests.memory.layers.models import FAMILIES, build, told_to, way
 
 BATCH = (3, 200)
 """No multiple of anything that goes by chunks."""
@@ -25,19 +25,11 @@ BATCH = (3, 200)
 
 def measured(model: PreTrainedModel, layer: nn.Module, *, frees_gradients: bool) -> Held:
     """What a layer of a model on the CPU holds while it computes."""
-    told: list[Told] = []
-
-    def listen(_layer: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        told.append(Told(args[1:], {name: value for name, value in kwargs.items() if name != "hidden_states"}))
-
-    hook = layer.register_forward_pre_hook(listen, with_kwargs=True)
-    with torch.no_grad():
-        model.get_decoder()(input_ids=torch.ones(BATCH, dtype=torch.int64), use_cache=False)
-    hook.remove()
+    told = told_to(model, layer, BATCH)
     hidden = torch.randn(*BATCH, model.config.get_text_config().hidden_size, dtype=model.dtype)
 
     def recorded(lines: int, length: int) -> Any:
-        return record(layer, hidden, told[0], frees_gradients=frees_gradients, imagined={})
+        return record(layer, hidden, told, frees_gradients=frees_gradients, imagined={})
 
     return SizesOfBatches(recorded, 0, compiles=False).held(*BATCH)
 
