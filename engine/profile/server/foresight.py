@@ -18,6 +18,8 @@ WAYS: tuple[tuple[str, tuple[object, ...]], ...] = (
     ("train.freeze_non_attention", (True, False)),
     ("model.compile", (True, False)),
     ("memory.float8_training", (True, False)),
+    ("data.packing", (True, False)),
+    ("model.torch_dtype", ("bfloat16", "float32")),
 )
 """Keys on which the trace of a layer depends, with their values."""
 
