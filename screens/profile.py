@@ -148,16 +148,10 @@ class ProfileScreen(ProfileDialogs, inherit_bindings=False):
         if self.is_slow or was_slow:
             self.show_status()
         profiling.ask_for_advice()
-        self._look_ahead()
-
-    def _look_ahead(self) -> None:
-        chosen = self.settings.chosen
-        self.profiling.look_ahead(chosen.key if chosen else "")
 
     def on_profile_screen_arrived(self, message: Arrived) -> None:
         self.profiling.take(message.news)
         self.show_now()
-        self._look_ahead()
 
     def action_start_again(self) -> None:
         if self.profiling.ended is None:

@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pgs_tui.profiling.foresight import Foresight
 from pgs_tui.profiling.measurement import Measurement
 from pgs_tui.profiling.settings import Opened, values_given
 from pgs_tui.profiling.shapes import Change, GpuChoice, Measured, Profile
@@ -46,14 +45,12 @@ class Profiling:
         self._advised: dict[str, Any] | None = None
         """The question that the changes of `profile` answer, as far as they were asked for."""
         self._advice_comes = False
-        self._foresight = Foresight()
 
     def start(self, open_server: OpenServer) -> None:
         """Start the process. Raises OSError when it cannot be started."""
         self._server = open_server()
         self.ended = self._asked = self._shown = self._advised = None
         self._advice_comes = False
-        self._foresight.forget()
         self._want("gpus", "gpus")
         self.ask()
 
@@ -164,16 +161,6 @@ class Profiling:
             self._advised, self._advice_comes = self._shown, True
             self._want("changes", "estimate", **self._shown, changes=True)
 
-    def look_ahead(self, key: str) -> None:
-        """While nothing else is to do, have worked out what the arrow keys lead to from here, `key` first."""
-        is_busy = self._advice_comes or self._foresight.is_busy or self.measurement.is_running
-        question = self._question
-        if is_busy or self.is_behind or self.lacks_advice or self.what_if is None or question is None:
-            return
-        ahead = self._foresight.next(self.what_if, question, key)
-        if ahead is not None:
-            self._want("ahead", "estimate", **ahead, changes=False)
-
     def measure(self) -> None:
         """Have a few real steps measured."""
         question = self._question
@@ -199,8 +186,6 @@ class Profiling:
             self._take_estimate(news)
         elif news.wish.topic == "changes":
             self._take_advice(news)
-        elif news.wish.topic == "ahead":
-            self._foresight.is_busy = False
         elif news.wish.topic == "gpus":
             self.gpus = news.result or ()
         elif news.wish.topic == "measuring":
