@@ -19,7 +19,7 @@ WAYS: tuple[tuple[str, tuple[object, ...]], ...] = (
     ("model.compile", (True, False)),
     ("memory.float8_training", (True, False)),
     ("data.packing", (True, False)),
-    ("model.torch_dtype", ("bfloat16", "float32")),
+    ("model.torch_dtype", ("auto", "bfloat16", "float32")),
 )
 """Keys on which the trace of a layer depends, with their values."""
 
