@@ -24,6 +24,8 @@ SWITCH_SECONDS = 0.001
 ROW_IS_FOR_INSPECT = "--row belongs to inspect: pgs-tui inspect CONFIG --row 12"
 GPU_IS_FOR_PROFILE = "--gpu and --gpu_memory_gb belong to profile: pgs-tui profile CONFIG --gpu a100-40"
 
+TEXT_HAS_NO_MEMORY = "the list of configs as text tells no memory: pgs profile --config CONFIG --gpu NAME tells one's"
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
@@ -48,6 +50,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
     except KeyboardInterrupt:
         return 130
+    except BrokenPipeError:  # `| head` has seen enough; what still waits to be written would fail again at the end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return 0
 
 
 def _only(what: str) -> int:
@@ -96,11 +101,13 @@ def _pick(arguments: Arguments) -> int:
     here = _working_directory()
     if arguments.plain or not _has_screen():
         if arguments.gpu is not None or arguments.gpu_memory is not None:
-            raise UsageError(GPU_IS_FOR_PROFILE)
+            raise UsageError(TEXT_HAS_NO_MEMORY)
         from pgs_tui.configs import configs_folder
         from pgs_tui.picking.as_text import print_configs
 
-        return print_configs(here, configs_folder(), sys.stdout)
+        code = print_configs(here, configs_folder(), sys.stdout)
+        sys.stdout.flush()
+        return code
     from pgs_tui.picking.folders import folder_name
 
     goal = PickConfig(here, folder_name(here), arguments.gpu, arguments.gpu_memory)

@@ -1,6 +1,8 @@
 """The list of configs as text."""
 
 import io
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -29,3 +31,9 @@ def test_an_empty_folder(tmp_path: Path) -> None:
     out = io.StringIO()
     assert print_configs(tmp_path, tmp_path / "none", out) == 1
     assert "pgs-tui quickstart" in out.getvalue()
+
+
+def test_who_reads_only_the_first_lines_sees_no_traceback(tmp_path: Path) -> None:
+    command = f"'{sys.executable}' -m pgs_tui | head -c 1"
+    ended = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (0, "")
