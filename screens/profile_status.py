@@ -43,7 +43,9 @@ def instead_of_changes(profiling: Profiling) -> str:
         return _sizes(profile.sizes) or "choose a GPU to see what would help there"
     if profiling.is_behind or profiling.lacks_advice:
         return "looking for changes that would help"
-    return "no single change that would help"
+    if profile.verdict.word == "fits":
+        return "it fits as it is, and no change is known that would use the room better"
+    return "no change is known that would help"
 
 
 def _sizes(sizes: tuple[Fitting, ...]) -> str:
