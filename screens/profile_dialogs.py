@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 
@@ -105,7 +106,8 @@ class ProfileDialogs(ProfileChoices, inherit_bindings=False):
         from pgs_tui.invocation import own_command
         from screens.confirm import Answer, Confirm
 
-        text = f"Written: {written}. Train it with: {own_command()} {written}   S here does that too."
+        command = f"{own_command()} {shlex.quote(str(written))}"
+        text = f"Written: {written}. Train it with: {command}   S here does that too."
         self.app.push_screen(Confirm("written", text, [Answer("on", "Go on with it")], self.key_bar.glyphs))
         self._go_on_with(written)
 
