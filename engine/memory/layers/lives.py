@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from engine.memory.layers.tape import Operation, Recording, Storage
@@ -43,6 +43,7 @@ def as_compiled(recording: Recording) -> Lives:
     graph; what lies between is computed once more from there where it is wanted, in the backward pass too. So a tensor
     is there until its last reader or, where that leaves nothing itself, until the last reader of what comes of it. A
     fused operation writes over none of its inputs, and the products that make gradients of weights come behind it.
+    Gradients that are made from the same tensor are made together.
 
     Until the end of the backward pass there are: the gradients of weights, which are handed out together; the gradient
     that comes in, which autograd holds; and the gradients that the sums over tokens read which make those of norms,
@@ -53,7 +54,8 @@ def as_compiled(recording: Recording) -> Lives:
     """
     end = len(recording.operations)
     graph = _Graph(recording)
-    last = graph.last_reads()
+    together = graph.gradients_made_together(recording.incoming)
+    last = graph.last_reads(together)
     last[recording.output] = recording.boundary - 1
     summed = graph.gradients_summed(recording.vector_gradients, recording.incoming)
     for number in (*recording.gradients, recording.incoming, *summed):
@@ -65,7 +67,8 @@ def as_compiled(recording: Recording) -> Lives:
         if storage.is_inside:
             lives.append(_as_held(number, storage, end))
         elif number in graph.in_memory:
-            lives.append(Life(number, storage.born, max(last[number], storage.born)))
+            born = together.get(number, storage.born)
+            lives.append(Life(number, born, max(last[number], storage.born)))
     return Lives(tuple(lives), recording.boundary, end)
 
 
@@ -79,20 +82,24 @@ class _Graph:
     def __init__(self, recording: Recording) -> None:
         self._operations = recording.operations
         self.in_memory = self._found_in_memory((*recording.gradients, recording.input, recording.output))
+        self._born = {number: storage.born for number, storage in enumerate(recording.storages)}
         self._writer: dict[int, Operation] = {}
         """The operation that made each storage."""
         for operation in self._operations:
             for number in operation.writes:
                 self._writer.setdefault(number, operation)
 
-    def last_reads(self) -> dict[int, int]:
-        """For each storage the last operation that wants it, directly or for something that is not in memory."""
+    def last_reads(self, made: Mapping[int, int]) -> dict[int, int]:
+        """For each storage the last operation that wants it, directly or for something that is not in memory.
+
+        `made` says of storages that come earlier than their own operation at which one they do.
+        """
         last: dict[int, int] = defaultdict(lambda: -1)
         for position, operation in reversed(list(enumerate(self._operations))):
-            passed_on = set(operation.writes) - set(operation.reads) - self.in_memory
-            until = max((last[number] for number in passed_on), default=position)
+            new = set(operation.writes) - set(operation.reads)
+            wanted = [made.get(number, position) if number in self.in_memory else last[number] for number in new]
             for number in operation.reads:
-                last[number] = max(last[number], position, until)
+                last[number] = max(last[number], *wanted) if wanted else max(last[number], position)
         return last
 
     def gradients_summed(self, results: Iterable[int], incoming: int) -> set[int]:
@@ -115,6 +122,23 @@ class _Graph:
             for number in operation.reads:
                 yield number, until
 
+    def gradients_made_together(self, incoming: int) -> dict[int, int]:
+        """Of gradients by fused operations: the operation that makes them, an earlier one than their own where that
+        reads something that they are made from too, and all else that they are made from is there."""
+        made: dict[int, int] = {}
+        kernels: list[tuple[int, set[int]]] = []
+        for number in sorted(self._what_comes_of(incoming) & self.in_memory):
+            writer = self._writer[number]
+            if not writer.is_fusible or writer.is_reduction:
+                continue
+            sources = set().union(*map(self._sources, writer.reads))
+            own = self._born[number]
+            ready = max((made.get(source, self._born.get(source, 0)) for source in sources), default=own)
+            earlier = (at for at, read in kernels if ready < at < own and not read.isdisjoint(sources))
+            made[number] = next(earlier, own)
+            kernels.append((made[number], sources))
+        return made
+
     def _what_comes_of(self, number: int) -> set[int]:
         found = {number}
         for operation in self._operations:
@@ -124,7 +148,9 @@ class _Graph:
 
     def _found_in_memory(self, results: Iterable[int]) -> set[int]:
         found = set(results)
+        read = {number for operation in self._operations for number in operation.reads}
         for operation in self._operations:
+            found.update(number for number in operation.writes if number not in read)  # for whoever is outside
             if not operation.is_fusible:
                 found.update(operation.reads)
             if not operation.is_fusible or operation.is_reduction:

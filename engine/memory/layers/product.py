@@ -127,8 +127,9 @@ class _Product(torch.autograd.Function):
 
 
 def _cast(tensor: Tensor, dtype: torch.dtype) -> Tensor:
-    """A copy in float8."""
-    return tensor.to(dtype, copy=True)
+    """A copy in float8, step by step as torchao makes it: no part of it before the largest element is known."""
+    scale = tensor.abs().max().to(torch.float32).reciprocal()
+    return (tensor.to(torch.float32) * scale).clamp(-1, 1).to(dtype)
 
 
 def _columns(matrix: Tensor) -> Tensor:
