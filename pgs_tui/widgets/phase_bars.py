@@ -13,7 +13,9 @@ from pgs_tui.widgets.component_colours import parts_of
 from pgs_tui.widgets.lines import Line, fit, joined, line
 from pgs_tui.widgets.panel import Panel
 
-NAME_CELLS = 15
+NAME_CELLS, SHORT_NAME_CELLS = 15, 10
+NARROW = 38
+"""Cells below which the short names are taken."""
 AMOUNT_CELLS = 7
 FEWEST = 4
 """Phases of a step with release."""
@@ -77,9 +79,11 @@ class PhaseBars(Panel):
         assert profile is not None
         decides = self._decides(phase)
         mark = MARK if width >= 60 else " ◂"
-        cells = max(width - NAME_CELLS - AMOUNT_CELLS - len(mark), 0)
+        name_cells = SHORT_NAME_CELLS if width < NARROW else NAME_CELLS
+        cells = max(width - name_cells - AMOUNT_CELLS - len(mark), 0)
         whole = max(profile.gpu.total if profile.gpu else 0.0, max(one.peak for one in profile.phases))
-        name = fit(line((plain(phase.name), "value" if decides else "text")), NAME_CELLS)
+        named = phase.name.removesuffix(" of step") if width < NARROW else phase.name
+        name = fit(line((plain(named), "value" if decides else "text")), name_cells)
         amount = line((f"{phase.peak:>{AMOUNT_CELLS}.2f}", "value" if decides else "text"))
         return (
             *name,
