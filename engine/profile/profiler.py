@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from engine.config import Config, Loaded
 from engine.memory.gpus import gpus
 from engine.memory.room import Room, room_of
-from engine.memory.verdict import Verdict, judge
+from engine.memory.verdict import Verdict, judge, what_it_cannot
 from engine.profile.document import Fitting, Measured, Profile
 
 if TYPE_CHECKING:
@@ -145,9 +145,13 @@ def _work(
     length: RunLength,
     price: float | None,
 ) -> Work:
+    from engine.memory.levers import with_values
     from engine.memory.work import work_of
 
     gpu = room.gpu if room is not None else None
+    if room is not None and what_it_cannot(config, room):  # as changes are compared: with what it can do
+        config = with_values(config, {"memory.float8_training": False})
+        length = replace(length, notes=(*length.notes, f"speed: without float8, which {room.name} cannot do"))
     speed = known.speed(config, estimate) if known is not None else None
     return work_of(config, _products(shape.model_for(config)), estimate.trained, length, gpu, speed, price)
 

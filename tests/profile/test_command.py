@@ -47,6 +47,15 @@ def test_scripts_see_by_the_exit_code_whether_it_fits(pgs: Pgs, config: Path) ->
     assert "does not fit" in too_small.out
 
 
+def test_no_speed_is_told_for_float8_on_a_gpu_that_has_none(pgs: Pgs, config: Path) -> None:
+    keys = ("--model.compile", "true", "--data.max_seq_length", "8192", "--gpu")
+    float8 = ("a100-80", "--memory.float8_training", "true")
+    plain, refused = (profile(pgs, config, *keys, *more) for more in (("a100-80",), float8))
+    assert refused["work"]["tok_s"] == plain["work"]["tok_s"]
+    assert any("without float8" in line for line in refused["work"]["assumptions"])
+    assert any("refused there" in warning for warning in refused["verdict"]["warnings"])
+
+
 def test_every_part_is_shown_and_they_sum_up_to_the_peak(pgs: Pgs, config: Path) -> None:
     found = profile(pgs, config, "--gpu", "4090")
     assert sum(found["components"].values()) == pytest.approx(found["peak_gib"])
