@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from engine.errors import UserError
+from engine.errors import UserError
 from engine.memory.layers.attention import trace_attention
 from engine.model.attention.interface import KINDS, by_documents
 from engine.model.decoder import decoder_layers, decoder_of
@@ -26,8 +27,9 @@ def kinds_of(model: PreTrainedModel) -> dict[str, list[nn.Module]]:
     """The decoder's layers by kind, in the model's words where it has any ("linear_attention", ...), in order.
 
     Layers of one name that are built differently, such as the first of a mixture of experts, have a number behind it.
+    Raises UserError for a model without a list of its layers.
     """
-    layers = list(decoder_layers(model).values())
+    layers = _layers(model)
     words = getattr(model.config.get_text_config(), "layer_types", None) or [type(layer).__name__ for layer in layers]
     by_build: dict[Hashable, list[nn.Module]] = {}
     names: dict[Hashable, str] = {}
@@ -41,6 +43,16 @@ def kinds_of(model: PreTrainedModel) -> dict[str, list[nn.Module]]:
 
 
 _BATCHES_KEPT = 16
+
+
+def _layers(model: PreTrainedModel) -> list[nn.Module]:
+    try:
+        return list(decoder_layers(model).values())
+    except UserError as error:
+        raise UserError(
+            f"the memory of {type(model).__name__} cannot be told: it has no list of its layers, one of which would be "
+            "traced."
+        ) from error
 
 
 @dataclass(frozen=True, slots=True)

@@ -107,6 +107,13 @@ def test_the_model_stays_as_it_is() -> None:
     assert all(weight.grad is None for weight in model.parameters())
 
 
+def test_a_model_without_a_list_of_layers_is_refused_in_one_sentence() -> None:
+    model = build("llama", torch.bfloat16, "meta")
+    model.config.num_hidden_layers = 3
+    with pytest.raises(UserError, match=r"the memory of LlamaForCausalLM cannot be told: it has no list of its layers"):
+        layers_by_kind(model)
+
+
 def test_layers_that_look_at_numbers_are_refused_in_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     model = build("llama", torch.bfloat16, "meta")
 
