@@ -12,7 +12,6 @@ import torch
 from torch import Tensor, nn
 
 from engine.errors import UserError
-from engine.errors import UserError
 from engine.memory.layers.attention import trace_attention
 from engine.model.attention.interface import KINDS, by_documents
 from engine.model.decoder import decoder_layers, decoder_of
@@ -21,6 +20,9 @@ from engine.model.mask_detection import ToldForward
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
+
+_BATCHES_KEPT = 16
+"""Of which the decoder's words to its layers are remembered: all ways to train are traced on the same few."""
 
 
 def kinds_of(model: PreTrainedModel) -> dict[str, list[nn.Module]]:
@@ -40,9 +42,6 @@ def kinds_of(model: PreTrainedModel) -> dict[str, list[nn.Module]]:
             names[build] = word if not before else f"{word} {before + 1}"
         by_build.setdefault(build, []).append(layer)
     return {names[build]: alike for build, alike in by_build.items()}
-
-
-_BATCHES_KEPT = 16
 
 
 def _layers(model: PreTrainedModel) -> list[nn.Module]:
