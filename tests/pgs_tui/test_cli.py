@@ -91,7 +91,8 @@ def test_profile_without_a_screen_prints_the_estimate(tmp_path: Path, monkeypatc
         (["profile", "--gpu_memory_gb", "much"], "is a number of GiB"),
         (["profile", "--gpu_memory_gb=-1"], "is a number of GiB"),
         (["profile", "--gpu"], "--gpu needs a value"),
-        (["--gpu", "h200"], "belong to profile"),
+        (["c.yaml", "--gpu", "h200"], "belong to profile"),
+        (["--gpu", "h200"], "tells no memory"),
     ],
 )
 def test_a_mistake_is_one_line_on_stderr_and_exit_code_2(
