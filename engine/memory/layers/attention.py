@@ -38,7 +38,8 @@ def attend(
     """As the library's models want it: [B, S, HQ, E], and no weights. query: [B, HQ, S, E]; key, value: [B, HK, S, E].
 
     Of packs it is the operator of documents, where values are as wide as keys. Otherwise it is cuDNN's operation, which
-    holds a little more than flash attention does; float32, for which those have no kernel, shares no heads.
+    holds a little more than flash attention does. Float32, for which those have no kernel, takes the memory-efficient
+    one, or holds all scores where query heads share keys.
     """
     is_of_packs = attention_mask is not None and attention_mask.numel() == 0
     if is_of_packs and cu_seq_lens_q is not None and query.shape[-1] == value.shape[-1]:
