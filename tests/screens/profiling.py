@@ -6,6 +6,7 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from unittest.mock import patch
 
 from textual.pilot import Pilot
 
@@ -79,7 +80,8 @@ async def profiling(
     path.write_text(config)
     goal = ProfileConfig(path, overrides, "try", gpu)
     app = ProfileApp(goal, look or Look(), command or fake(*(options or A100)))
-    async with app.run_test(size=size) as pilot:
-        if wait:
-            await settled(app.profile_screen, pilot)
-        yield app.profile_screen, pilot
+    with patch("screens.profile.LOOK_SECONDS", 0.05):  # nobody waits here for what is asked in a quiet moment
+        async with app.run_test(size=size) as pilot:
+            if wait:
+                await settled(app.profile_screen, pilot)
+            yield app.profile_screen, pilot

@@ -119,9 +119,9 @@ async def test_an_invalid_combination_says_why_and_the_last_good_picture_stays(h
 
 async def test_a_digit_makes_a_change_that_would_help(here: Path) -> None:
     async with profiling(here) as (screen, pilot):
-        await pilot.press("1")
-        assert "there is no such change" in texts(screen)["keys"], "the advice comes behind the estimate"
         await until(pilot, lambda: screen.profiling.advice)
+        await pilot.press("3")
+        assert "there is no such change" in texts(screen)["keys"], "two are offered"
         await pilot.press("1")
         await settled(screen, pilot)
         assert "4" in row_of(screen, "layer slices") and "was 1" in row_of(screen, "layer slices")
@@ -176,7 +176,6 @@ async def test_m_measures_and_shows_the_truth_beside_the_estimate(here: Path) ->
         await pilot.press("m")
         await until(pilot, lambda: "Take a few real steps" in "\n".join(screen_text(screen.app)))
         await pilot.press("enter")
-        await until(pilot, lambda: "measuring" in texts(screen)["status"])
         await until(pilot, lambda: "measured" in texts(screen)["components"])
         await settled(screen, pilot)
         shown = texts(screen)["components"]
@@ -192,6 +191,7 @@ async def test_a_measurement_can_be_stopped_and_may_fail(here: Path) -> None:
     async with profiling(here, *A100, "--measures", "running") as (screen, pilot):
         await pilot.press("m", "enter")
         await until(pilot, lambda: screen.profiling.measurement.is_running and "Esc stops it" in texts(screen)["room"])
+        assert "◐ measuring" in texts(screen)["status"]
         await pilot.press("escape")
         await until(pilot, lambda: "the measurement was stopped" in texts(screen)["keys"])
         assert "✔ fits" in texts(screen)["status"]
