@@ -7,7 +7,9 @@ from math import floor, isfinite, isinf, log10
 
 _SIZES = ("bytes", "KB", "MB", "GB", "TB")
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
-_UNDRAWABLE = (*range(0x80, 0xA0), *range(0xD800, 0xE000), 0x2028, 0x2029)
+_TURNING = (*range(0x202A, 0x202F), *range(0x2066, 0x206A))
+"""They turn the direction of what follows, be it text of ours."""
+_UNDRAWABLE = (*range(0x80, 0xA0), *range(0xD800, 0xE000), 0x2028, 0x2029, *_TURNING)
 _CONTROLS: dict[int, int | str] = {
     **dict.fromkeys(_UNDRAWABLE, 0xFFFD),
     **{code: 0x2400 + code for code in range(32)},

@@ -179,6 +179,8 @@ class PickerScreen(PickerDialogs, inherit_bindings=False):
 
     def _choose(self, what: str) -> None:
         """Report it, if the config is valid; else show what is wrong with it."""
+        from pgs_tui.picking.doubts import why_not_to_start
+
         entry = self.chosen_entry()
         if entry is None:
             return
@@ -186,8 +188,8 @@ class PickerScreen(PickerDialogs, inherit_bindings=False):
         self.go_on()
         if not entry.is_valid:
             self.show_problems(entry)
-        elif what == "start" and self.picking.target.is_own and entry.verdict == "does not fit":
-            self.ask_whether(entry, lambda answer: self.post_message(self.Chosen(entry.path, answer)))
+        elif what == "start" and self.picking.target.is_own and (doubt := why_not_to_start(entry)):
+            self.ask_whether(entry, doubt, lambda answer: self.post_message(self.Chosen(entry.path, answer)))
         else:
             self.post_message(self.Chosen(entry.path, what))
 

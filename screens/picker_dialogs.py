@@ -35,8 +35,8 @@ class PickerDialogs(PickerPanes, inherit_bindings=False):
             self.say("there is no config to choose")
         return self.list.entry
 
-    def ask_whether(self, entry: Entry, choose: Callable[[str], object]) -> None:
-        """Whether a config that does not fit the GPU is to `start` all the same, or its `profile` to be seen."""
+    def ask_whether(self, entry: Entry, doubt: str, choose: Callable[[str], object]) -> None:
+        """Whether a config is to `start` in spite of the doubt, or its `profile` to be seen."""
         from screens.confirm import Answer, Confirm
 
         def take(answer: str | None) -> None:
@@ -48,8 +48,7 @@ class PickerDialogs(PickerPanes, inherit_bindings=False):
             Answer("start", "Start it all the same"),
             Answer("stay", "Stay here"),
         ]
-        assert entry.estimate is not None, "there is a verdict"
-        self.app.push_screen(Confirm(entry.shown, entry.estimate.verdict.sentence, answers, self.key_bar.glyphs), take)
+        self.app.push_screen(Confirm(entry.shown, doubt, answers, self.key_bar.glyphs), take)
 
     def show_problems(self, entry: Entry) -> None:
         """All that is wrong with it, with its places."""

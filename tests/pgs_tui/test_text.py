@@ -70,6 +70,7 @@ def test_foreign_text_cannot_steer_the_terminal() -> None:
     assert plain("\x1b]0;title\x07text\x1b]52;c;eA==\x1b\\end") == "textend"
     assert plain("a\x07b\rc\x00d\x7f") == "a␇b␍c␀d␡"
     assert plain("a\tb\nc") == "a    b␊c"
+    assert plain("a\u202eb\u2066c") == "a\ufffdb\ufffdc"
     assert plain("\x9b31mred") == "\ufffd31mred"
     assert plain("café 漢") == "café 漢"
     assert "\x1b" not in plain("\x1b\x1b[")

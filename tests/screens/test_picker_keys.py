@@ -59,6 +59,17 @@ async def test_before_a_config_that_does_not_fit_is_started_that_is_said(here: P
         assert screen.app.return_value.next == StartConfig(here / "configs/qwen/large.yaml", (), "qwen/large")
 
 
+async def test_without_a_gpu_it_asks_before_main_memory_is_used_up(here: Path) -> None:
+    write_folder(here)
+    answers = {"try": {"total": 0.1}, "large": {"total": 1e6}}
+    async with picker(here, "--no-gpu", answers=answers) as (screen, pilot):
+        await pilot.press("down", "down", "enter")
+        await until(pilot, lambda: "there is no GPU here" in shown(pilot) and "Stay here" in shown(pilot))
+        await pilot.press("escape", "home", "enter")
+        await until(pilot, lambda: screen.app.return_value)
+        assert screen.app.return_value.next == StartConfig(here / "try.yaml", (), "try")
+
+
 async def test_enter_on_an_invalid_config_shows_all_that_is_wrong(here: Path) -> None:
     write_config(here / "a.yaml", more="  learning_rat: 1\n  optimiser: lion\n")
     async with picker(here) as (screen, pilot):
