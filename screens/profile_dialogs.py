@@ -107,7 +107,7 @@ class ProfileDialogs(ProfileChoices, inherit_bindings=False):
         from screens.confirm import Answer, Confirm
 
         command = f"{own_command()} {shlex.quote(str(written))}"
-        text = f"Written: {written}. Train it with: {command}   S here does that too."
+        text = f"Written: {written}. S here trains it, as does: {command}"
         self.app.push_screen(Confirm("written", text, [Answer("on", "Go on with it")], self.key_bar.glyphs))
         self._go_on_with(written)
 
