@@ -56,7 +56,7 @@ def _ended(session: Session, loaded: Loaded, opened: Opened, command: str) -> En
         os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # spinning threads starve each other on a busy machine
         with session.monitor:
             with session.stop.ending_at_once():
-                from engine.assemble import assemble  # brings torch, after the run's folder tells what goes on
+                from engine.train.assemble import assemble  # brings torch, after the run's folder tells what goes on
 
                 trainer = assemble(loaded, session, opened, command)
             return trainer.run()

@@ -51,5 +51,5 @@ def test_the_command_line_of_the_interface_starts_light() -> None:
 
 
 def test_what_trains_brings_no_kernels_before_a_run_asks_for_them() -> None:
-    loaded, _ = _brought_along("engine.assemble")
+    loaded, _ = _brought_along("engine.train.assemble")
     assert not loaded & {"triton", "fla", "tilelang", "torchao", "liger_kernel"}

@@ -22,7 +22,7 @@ from engine.memory.work import RunLength
 from engine.model.architectures import shipped_folder
 from engine.model.hub import is_local
 from engine.model.tokenizer import load_tokenizer
-from engine.packing import make_sampler, padding_share
+from engine.train.packing import make_sampler, padding_share
 
 LARGEST_READ = 1 << 30
 """Bytes of data that are read to count its rows; more would keep the answer waiting."""

@@ -33,7 +33,7 @@ from engine.model.decoder import decoder_of
 from engine.optim.state import state_tensors
 from engine.optim.tensor_optimizer import TensorOptimizer
 from engine.run import train_command
-from engine.train import Trainer
+from engine.train.loop import Trainer
 from tests.bench.training.allocations import Allocations
 from tests.bench.training.capped import cap_memory
 from tests.bench.training.kernels import NORM, OPTIMIZER

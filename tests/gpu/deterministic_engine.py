@@ -14,7 +14,7 @@ import sys
 import torch
 
 from engine.cli import main
-from engine.commands import CommandDesk
+from engine.train.commands import CommandDesk
 
 
 def kill_after(step: int) -> None:

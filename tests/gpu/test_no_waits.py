@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 
-from engine.train import Trainer
+from engine.train.loop import Trainer
 from tests.train.conftest import Outcome
 from tests.train.stack import BF16, RELEASE
 

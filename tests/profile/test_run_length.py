@@ -11,8 +11,8 @@ from engine.config import Config, load_config
 from engine.data import prepare
 from engine.memory.work import RunLength
 from engine.model.tokenizer import load_tokenizer
-from engine.packing import make_sampler
 from engine.profile.run_length import known_data, run_length
+from engine.train.packing import make_sampler
 from tests.data.conftest import chat
 from tests.inspect.conftest import MakeConfig
 

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 import torch
 
-from engine import prepare_layers
 from engine.events import Phase, Step
 from engine.model.compiled import compile_layers
+from engine.train import prepare_layers
 
 from .conftest import Outcome
 from .stack import PLAIN, RELEASE, Left, small_model
@@ -102,7 +102,7 @@ def test_a_signal_that_ends_the_compilers_processes_too_is_a_stop(
         signal.raise_signal(signal.SIGTERM)
         raise torch._dynamo.exc.TorchDynamoException("CppCompileError: C++ compile error")
 
-    monkeypatch.setattr("engine.train.rehearse", interrupted)
+    monkeypatch.setattr("engine.train.loop.rehearse", interrupted)
     done = train(*STEPS, *COMPILE)
     assert (done.code, done.end.status) == (0, "stopped"), done.end.reason
 

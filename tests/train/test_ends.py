@@ -107,7 +107,7 @@ def test_too_many_skipped_steps_end_the_run_with_advice(train: Train, monkeypatc
 def test_weights_that_are_not_finite_never_replace_a_good_checkpoint(
     train: Train, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from engine.train import Trainer
+    from engine.train.loop import Trainer
 
     honest = Trainer.update_after_backward
 
@@ -163,7 +163,7 @@ def test_a_full_disk_at_the_last_save_ends_with_its_own_code_when_no_space_comes
     train: Train, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("engine.checkpoint.store.shutil.disk_usage", lambda path: Usage(1024, 0, 1024))
-    monkeypatch.setattr("engine.saver.FINAL_WAIT_SECONDS", 0)
+    monkeypatch.setattr("engine.train.saver.FINAL_WAIT_SECONDS", 0)
     done = train("--data.eval_dataset", "null")
     assert (done.code, done.end.status) == (4, "failed") and "needs" in done.end.reason
 
@@ -177,7 +177,7 @@ def test_the_last_save_waits_for_space(train: Train, monkeypatch: pytest.MonkeyP
         return honest(store, write, expected_bytes)
 
     monkeypatch.setattr(CheckpointStore, "save_final", save_final)
-    monkeypatch.setattr("engine.saver.FINAL_RETRY_SECONDS", 0)
+    monkeypatch.setattr("engine.train.saver.FINAL_RETRY_SECONDS", 0)
     done = train("--data.eval_dataset", "null")
     assert (done.code, done.end.status) == (0, "finished") and done.run.final.is_dir()
     assert [alert.state for alert in alerts(done, "DISK_FULL")] == ["open", "update", "closed"]
@@ -328,7 +328,7 @@ def wait_until(condition: Callable[[], bool], seconds: float = 60) -> None:
 def test_a_gpu_that_torch_cannot_use_is_not_passed_over_in_silence(
     train: Train, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("engine.assemble.visible_card_names", lambda environment: ("NVIDIA A100",))
+    monkeypatch.setattr("engine.train.assemble.visible_card_names", lambda environment: ("NVIDIA A100",))
     done = train("--train.max_steps", 2)
     [alert] = alerts(done, "GPU_NOT_USED")
     assert alert.severity == "warning" and "NVIDIA A100" in alert.meaning

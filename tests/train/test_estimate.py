@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from engine.estimate_report import EstimateCheck
 from engine.events import Estimate, Start, Step, StepMemory
 from engine.memory.phases import COMPONENTS
+from engine.train.telling.estimate_report import EstimateCheck
 from tests.pgs_tui.making import step
 
 from .conftest import Outcome
@@ -56,7 +56,7 @@ def test_a_run_on_the_cpu_tells_none(train: Train) -> None:
 
 def test_a_run_on_a_gpu_tells_what_its_longest_batch_takes(train: Train, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = train(*SHORT).losses
-    monkeypatch.setattr("engine.estimate_report.is_told_on", lambda device: True)
+    monkeypatch.setattr("engine.train.telling.estimate_report.is_told_on", lambda device: True)
     outcome = train(*SHORT)
     (estimate,) = outcome.of(Estimate)
     assert outcome.losses == expected, "it changes nothing of the run"
@@ -75,7 +75,7 @@ def test_a_fault_of_the_estimate_is_a_note(train: Train, monkeypatch: pytest.Mon
     def broken(config: object) -> object:
         raise KeyError("a kind of layer from another world")
 
-    monkeypatch.setattr("engine.estimate_report.is_told_on", lambda device: True)
+    monkeypatch.setattr("engine.train.telling.estimate_report.is_told_on", lambda device: True)
     monkeypatch.setattr("engine.memory.model_shape.model_shape", broken)
     outcome = train(*SHORT)
     assert outcome.code == 0

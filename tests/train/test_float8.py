@@ -28,8 +28,8 @@ NO_EVAL = ("--data.eval_dataset", "null")
 def emulated(monkeypatch: pytest.MonkeyPatch) -> None:
     """The key works on the CPU, and matrices of any size are worth it."""
     anywhere = partial(use_float8, emulate=True, worth_it=lambda linear: not any(n % 16 for n in linear.weight.shape))
-    monkeypatch.setattr("engine.prepare_layers.require_float8", lambda device: None)
-    monkeypatch.setattr("engine.prepare_layers.use_float8", anywhere)
+    monkeypatch.setattr("engine.train.prepare_layers.require_float8", lambda device: None)
+    monkeypatch.setattr("engine.train.prepare_layers.use_float8", anywhere)
 
 
 def test_twenty_steps_reduce_the_loss_as_without_it(train: Train, emulated: None) -> None:

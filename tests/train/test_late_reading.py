@@ -14,8 +14,8 @@ from engine.events import Ack, Alert, Checkpoint, End, Eval, Phase, Step
 from engine.events.console import parse_step
 from engine.model.load import load_model
 from engine.session.control import Command, ControlInbox
-from engine.step_teller import StepTeller
-from engine.train import Trainer
+from engine.train.loop import Trainer
+from engine.train.telling.step_teller import StepTeller
 
 from .conftest import Outcome
 
@@ -101,7 +101,7 @@ def test_a_step_is_told_after_the_gate_of_the_next_and_before_its_update(
             seen.append(f"tell {teller.untold.event.step}")
         tell(teller, *arguments)
 
-    monkeypatch.setattr("engine.train.go_to_gate", gate)
+    monkeypatch.setattr("engine.train.loop.go_to_gate", gate)
     monkeypatch.setattr(Trainer, "next_batches", next_batches)
     monkeypatch.setattr(StepTeller, "tell_last_step", told)
     train("--train.max_steps", 3, *mode)
@@ -166,7 +166,7 @@ def test_a_gradient_that_is_not_finite_is_told_with_its_own_step_and_name(
         weight.register_hook(lambda gradient: gradient * math.inf if next(passes) == 3 else gradient)
         return model
 
-    monkeypatch.setattr("engine.assemble.load_model", poisoned)
+    monkeypatch.setattr("engine.train.assemble.load_model", poisoned)
     done = train("--train.max_steps", 5, *RELEASE)
     opened, *_ = [alert for alert in done.of(Alert) if alert.code == "NON_FINITE_GRAD"]
     assert opened.step == 3 and "model.layers.1.mlp.up_proj.weight" in opened.meaning

@@ -125,7 +125,7 @@ def test_commands_that_came_together_are_obeyed_in_their_order(train: Train, mon
 
 def test_a_loss_that_is_no_number_is_never_the_best(train: Train, monkeypatch: pytest.MonkeyPatch) -> None:
     found = [math.nan, 3.0, 2.0]
-    monkeypatch.setattr("engine.train.evaluate", lambda *_, **__: (found.pop(0), 10))
+    monkeypatch.setattr("engine.train.loop.evaluate", lambda *_, **__: (found.pop(0), 10))
     done = train("--data.eval_every", 6)
     assert [event.best for event in done.of(Eval)] == [False, True, True]
 

@@ -8,9 +8,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from engine.commands import CommandDesk
 from engine.events import Alert, Resume, Step
-from engine.train import Trainer
+from engine.train.commands import CommandDesk
+from engine.train.loop import Trainer
 
 from .conftest import Outcome
 from .stack import BF16, OPTIMIZERS, PACKED, PLAIN, RELEASE, Left, assert_same, small_model
@@ -50,7 +50,7 @@ def stop_after(step: int, monkeypatch: pytest.MonkeyPatch) -> None:
         if desk._trainer.progress.step == step:
             desk._session.stop.request("the test stops here")
 
-    monkeypatch.setattr("engine.commands.CommandDesk.obey_all", stop)
+    monkeypatch.setattr("engine.train.commands.CommandDesk.obey_all", stop)
 
 
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)

@@ -12,11 +12,11 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-import engine.assemble
+import engine.train.assemble
 from engine.events import Alert, End, Step
 from engine.health import TrainingHealth
 from engine.health.spikes import Verdict
-from engine.train import Trainer
+from engine.train.loop import Trainer
 
 from .conftest import QUICKSTART, Outcome
 
@@ -92,14 +92,14 @@ def assert_release_changes_nothing(train: Train, weights: dict[str, Tensor], *se
 
 def change_model(monkeypatch: pytest.MonkeyPatch, change: Callable[[Any], None]) -> None:
     """Let `change` have the model of each run before anything is built on it."""
-    load = engine.assemble.load_model
+    load = engine.train.assemble.load_model
 
     def changed(*arguments: Any) -> Any:
         model = load(*arguments)
         change(model)
         return model
 
-    monkeypatch.setattr("engine.assemble.load_model", changed)
+    monkeypatch.setattr("engine.train.assemble.load_model", changed)
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,8 @@ def test_release_learns_the_same_with_weights_used_twice(
     recompute: str,
 ) -> None:
     change_model(monkeypatch, change)
-    monkeypatch.setattr("engine.saver.Saver.save_final", lambda *_, **__: "nowhere")  # the library saves no such model
+    # the library saves no such model
+    monkeypatch.setattr("engine.train.saver.Saver.save_final", lambda *_, **__: "nowhere")
     assert_release_changes_nothing(train, weights, "--train.gradient_checkpointing", recompute)
 
 
@@ -220,7 +221,7 @@ def test_the_record_of_a_flagged_step_leaves_the_run_as_it_was(
     recorded = train(*settings)
     assert recorded.code == 0 and recorded.run.spike(2).is_file(), recorded.end.reason
     expected = dict(weights)
-    monkeypatch.setattr("engine.train.write_spike_record", lambda *_: None)
+    monkeypatch.setattr("engine.train.loop.write_spike_record", lambda *_: None)
     bare = train(*settings)
     assert not bare.run.spike(2).exists() and bare.losses == recorded.losses
     assert [name for name, tensor in weights.items() if not torch.equal(tensor, expected[name])] == []

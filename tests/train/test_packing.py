@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from engine.commands import CommandDesk
 from engine.events import Alert, Eval, Start, Step
+from engine.train.commands import CommandDesk
 
 from .conftest import Outcome
 
@@ -67,7 +67,7 @@ def test_a_resumed_packed_run_goes_on_bit_for_bit(train: Train, monkeypatch: pyt
             desk._session.stop.request("the test stops here")
 
     with monkeypatch.context() as patch:
-        patch.setattr("engine.commands.CommandDesk.obey_all", stop_after_9)
+        patch.setattr("engine.train.commands.CommandDesk.obey_all", stop_after_9)
         train(*common)
     resumed = train(*common, "--train.resume_from", "auto")
     assert resumed.losses == whole.losses

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from engine.commands import CommandDesk
 from engine.data.feeding.maker import BatchMaker
 from engine.errors import UserError
 from engine.events import Resume, Step
+from engine.train.commands import CommandDesk
 
 from .conftest import Outcome
 from .stack import PACKED, Left, assert_same
@@ -41,7 +41,7 @@ def test_a_run_that_is_stopped_and_resumed_with_it_is_one_without_it(
             desk._session.stop.request("the test stops here")
 
     with monkeypatch.context() as patch:
-        patch.setattr("engine.commands.CommandDesk.obey_all", stop_after_14)
+        patch.setattr("engine.train.commands.CommandDesk.obey_all", stop_after_14)
         first = train(*common, *AHEAD)
     assert (first.code, first.end.last_step) == (0, 14) and no_thread_is_left()
     resumed = train(*common, *AHEAD, "--train.resume_from", "auto")

@@ -11,14 +11,14 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-import engine.train
+import engine.train.loop
 from engine.backward.rehearsal import Rehearsed, longest_packs, rehearse, shortest_samples
 from engine.data import EpochSampler
 from engine.data.feeding.batches import Batch
 from engine.data.feeding.shares import Share
 from engine.events import Alert, Checkpoint, End, Phase, Step
 from engine.model.load import load_model
-from engine.train import Trainer
+from engine.train.loop import Trainer
 
 from .conftest import Outcome
 
@@ -62,7 +62,7 @@ def tried(monkeypatch: pytest.MonkeyPatch) -> list[Batch]:
         batches.append(batch)
         return rehearse(head, batch, *arguments, **named)
 
-    monkeypatch.setattr(engine.train, "rehearse", noted)
+    monkeypatch.setattr(engine.train.loop, "rehearse", noted)
     return batches
 
 
@@ -75,7 +75,7 @@ def change_model(monkeypatch: pytest.MonkeyPatch, change: Callable[[Any], object
         change(model)
         return model
 
-    monkeypatch.setattr("engine.assemble.load_model", changed)
+    monkeypatch.setattr("engine.train.assemble.load_model", changed)
 
 
 def with_and_without(

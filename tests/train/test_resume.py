@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from engine.cli import main
-from engine.commands import CommandDesk
 from engine.events import End, Resume, Step
 from engine.rundir import RunDir, create_run_dir, read_run_info, this_process, write_run_info
+from engine.train.commands import CommandDesk
 
 from .conftest import Outcome, read_events
 
@@ -28,7 +28,7 @@ def test_the_next_twenty_losses_equal_the_uninterrupted_ones_bit_for_bit(
             desk._session.stop.request("the test stops here")
 
     with monkeypatch.context() as patch:
-        patch.setattr("engine.commands.CommandDesk.obey_all", stop_after_25)
+        patch.setattr("engine.train.commands.CommandDesk.obey_all", stop_after_25)
         first = train(*common)
     assert (first.code, first.end.status, first.end.last_step) == (0, "stopped", 25)
     resumed = train(*common, "--train.resume_from", "auto")
@@ -62,7 +62,9 @@ def test_a_run_with_a_parent_saves_its_own_checkpoint_and_keeps_its_parent(
     train: Train, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = train("--train.save_steps", 5)
-    monkeypatch.setattr("engine.train.Trainer.go_on_training", lambda trainer: trainer.session.stop.request("enough"))
+    monkeypatch.setattr(
+        "engine.train.loop.Trainer.go_on_training", lambda trainer: trainer.session.stop.request("enough")
+    )
     second = train("--train.max_steps", 14, "--train.resume_from", first.run.checkpoints / "step-5")
     assert (second.end.status, second.end.last_step) == ("stopped", 5)
     assert (second.run.checkpoints / "step-5").is_dir()

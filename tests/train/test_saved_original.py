@@ -111,7 +111,7 @@ def test_an_original_that_is_written_over_during_the_run_costs_only_what_was_not
         file.write_bytes(file.read_bytes() + b" ")
         return original
 
-    monkeypatch.setattr("engine.assemble.find_original", found_then_written_over)
+    monkeypatch.setattr("engine.train.assemble.find_original", found_then_written_over)
     done = train("--model.name_or_path", vision_model, "--model.init", "pretrained", "--train.max_steps", "2")
     assert done.code == 0
     said = done.run.console_log.read_text()

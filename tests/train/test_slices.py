@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 import torch
 
-from engine import prepare_layers
 from engine.events import Step
 from engine.model.compiled import compile_layers
+from engine.train import prepare_layers
 
 from .conftest import Outcome
 from .stack import PACKED, RELEASE, Left, small_model

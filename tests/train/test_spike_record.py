@@ -93,7 +93,7 @@ def test_of_a_wide_step_the_worst_rows_are_kept_and_the_others_named(
 ) -> None:
     wide = (*SETTINGS, "--train.per_device_batch_size", 6)
     whole = record_of(train(*wide))["rows"]
-    monkeypatch.setattr("engine.spike_record.MOST_TOKENS", 150)
+    monkeypatch.setattr("engine.train.telling.spike_record.MOST_TOKENS", 150)
     record = record_of(train(*wide))
     kept, left_out = record["rows"], record["left_out"]
     assert 0 < sum(len(row["input_ids"]) for row in kept) <= 150
@@ -104,7 +104,7 @@ def test_of_a_wide_step_the_worst_rows_are_kept_and_the_others_named(
 
 
 def test_the_newest_records_stay(train: Train, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("engine.spike_record.MOST_RECORDS", 3)
+    monkeypatch.setattr("engine.train.telling.spike_record.MOST_RECORDS", 3)
     spoil_steps(monkeypatch, lambda step: math.nan)
     done = train("--train.max_skipped_in_a_row", 11, "--data.eval_dataset", "null")
     assert recorded_steps(done) == {9, 10, 11}

@@ -9,7 +9,7 @@ import pytest
 from torch import Tensor
 
 from engine.optim.tensor_optimizer import TensorOptimizer
-from engine.train import Trainer
+from engine.train.loop import Trainer
 
 from .conftest import Outcome
 from .live_bytes import LiveBytes

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from engine.events import StepTime
-from engine.stepclock import StepClock
+from engine.train.stepclock import StepClock
 
 
 class FakeDevice:

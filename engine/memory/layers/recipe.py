@@ -55,7 +55,7 @@ class Recipe:
 
 
 def ready_layers(one_of_each: OneOfEach, recipe: Recipe) -> Mapping[str, nn.Module]:
-    """Copies of the layers with float8 and recomputation, as `engine.prepare_layers` has it."""
+    """Copies of the layers with float8 and recomputation, as `engine.train.prepare_layers` has it."""
     told = one_of_each.told(1, PROBE_TOKENS, packs=False)
     return {name: _ready(layer, one_of_each, told[name], recipe) for name, layer in one_of_each.layers.items()}
 

@@ -20,7 +20,6 @@ from engine.data import PreparedData
 from engine.data.feeding.feed import BatchFeed
 from engine.data.feeding.maker import BatchMaker
 from engine.errors import UserError
-from engine.estimate_report import tell_estimate
 from engine.events import Alert, ModelInfo, Resume, Start
 from engine.health import TrainingHealth
 from engine.memory.live import MemoryMeter
@@ -32,15 +31,16 @@ from engine.optim.build import build_optimizer
 from engine.optim.hyperball import hyperball_matrices
 from engine.optim.schedules import warmup_steps
 from engine.optim.tensor_optimizer import TensorOptimizer
-from engine.packing import make_sampler
-from engine.prepare_data import prepare_data
-from engine.prepare_layers import prepare_layers, require_what_layers_need
-from engine.saver import Saver
 from engine.session.open import Opened
 from engine.session.session import Session
-from engine.step_teller import StepTeller
-from engine.stepclock import StepClock
-from engine.train import Trainer
+from engine.train.loop import Trainer
+from engine.train.packing import make_sampler
+from engine.train.prepare_data import prepare_data
+from engine.train.prepare_layers import prepare_layers, require_what_layers_need
+from engine.train.saver import Saver
+from engine.train.stepclock import StepClock
+from engine.train.telling.estimate_report import tell_estimate
+from engine.train.telling.step_teller import StepTeller
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase

@@ -4,7 +4,7 @@ import gc
 
 import pytest
 
-from engine.garbage import STEPS_BETWEEN, collect_if_due, collected_between_steps
+from engine.train.garbage import STEPS_BETWEEN, collect_if_due, collected_between_steps
 
 
 def test_collections_happen_between_steps_alone() -> None:

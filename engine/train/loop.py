@@ -17,17 +17,14 @@ from engine.backward.norm import GradientNorms
 from engine.backward.rehearsal import longest_packs, rehearse, shortest_samples
 from engine.backward.release import GradientRelease
 from engine.backward.tiled_head import TiledHead
-from engine.commands import CommandDesk
 from engine.config import Config
 from engine.data import EpochSampler, PreparedData
 from engine.data.feeding.batches import Batch
 from engine.data.feeding.feed import BatchFeed
 from engine.data.feeding.maker import BatchMaker
 from engine.errors import UserError
-from engine.evaluate import evaluate
 from engine.events import End, Eval
 from engine.exit_codes import DISK_FULL, FAILED
-from engine.garbage import collect_if_due, collected_between_steps
 from engine.health import Judgement, TrainingHealth
 from engine.memory.live import MemoryMeter
 from engine.model.decoder import decoder_of
@@ -35,13 +32,16 @@ from engine.model.head import LossHead
 from engine.model.offload import LayerInputs
 from engine.optim.schedules import learning_rate
 from engine.optim.tensor_optimizer import TensorOptimizer
-from engine.rehearsal_report import tell_rehearsal
-from engine.saver import Saver
 from engine.session.session import Session
-from engine.spike_record import Flagged, write_spike_record
-from engine.step_report import StepReport, Update, rows_of, step_event
-from engine.step_teller import StepTeller, is_due
-from engine.stepclock import StepClock
+from engine.train.commands import CommandDesk
+from engine.train.evaluate import evaluate
+from engine.train.garbage import collect_if_due, collected_between_steps
+from engine.train.saver import Saver
+from engine.train.stepclock import StepClock
+from engine.train.telling.rehearsal_report import tell_rehearsal
+from engine.train.telling.spike_record import Flagged, write_spike_record
+from engine.train.telling.step_report import StepReport, Update, rows_of, step_event
+from engine.train.telling.step_teller import StepTeller, is_due
 
 if TYPE_CHECKING:
     from engine.model.compiled.watch import CompilerWatch
@@ -59,7 +59,7 @@ class Progress:
 
 @dataclass
 class Trainer:
-    """Everything a step needs; `engine.assemble` builds it."""
+    """Everything a step needs; `engine.train.assemble` builds it."""
 
     config: Config
     session: Session

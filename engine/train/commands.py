@@ -9,7 +9,7 @@ from engine.events import Ack
 from engine.session.control import Command
 
 if TYPE_CHECKING:
-    from engine.train import Trainer
+    from engine.train.loop import Trainer
 
 PAUSE_POLL_SECONDS = 0.2
 

@@ -11,12 +11,12 @@ from torch import Tensor
 from engine.backward.norm import GradientNorms
 from engine.config import Config
 from engine.errors import UserError
-from engine.estimate_report import EstimateCheck
 from engine.events import Step
 from engine.events.console import format_skipped, format_step
 from engine.health import TrainingHealth
 from engine.session.session import Session
-from engine.step_report import StepReport
+from engine.train.telling.estimate_report import EstimateCheck
+from engine.train.telling.step_report import StepReport
 
 SKIPPED = "SKIPPED_IN_A_ROW"
 

@@ -19,8 +19,8 @@ from engine.model.offload import LayerInputs, offload_layer_inputs
 from engine.model.recompute import recompute_activations
 from engine.model.slices import slice_layers
 from engine.model.slices.proof import prove_slices
-from engine.packing import keep_packs_apart
 from engine.session.session import Session
+from engine.train.packing import keep_packs_apart
 
 if TYPE_CHECKING:
     import torch

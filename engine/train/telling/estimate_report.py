@@ -13,7 +13,7 @@ from engine.events import Estimate, Step
 if TYPE_CHECKING:
     from engine.data.feeding.batches import Batch
     from engine.memory.estimate import Estimate as MemoryEstimate
-    from engine.train import Trainer
+    from engine.train.loop import Trainer
 
 FAR_OFF = 0.03
 """An estimate is meant to be within this share of the truth."""
