@@ -13,6 +13,7 @@ from itertools import islice
 from engine.data.audit.flags import AuditFlag, Severity
 from engine.data.audit.ledger import Ledger
 from engine.data.audit.report import Report
+from engine.data.audit.reporting import report_of
 from engine.data.errors import BadRow, DataError
 from engine.data.examine import Examined, Examiner
 from engine.data.feeding.store import SampleStore, StoreBuilder
@@ -102,7 +103,8 @@ class Tokenizing:
             builder.add(examined.row, examined.rendered.ids[: examined.kept], examined.has_loss[: examined.kept])
 
     def _report(self, ledger: Ledger) -> Report:
-        return ledger.report([file for corpus in self.corpora for file in corpus.files], self.about_tokenizer)
+        files = [file for corpus in self.corpora for file in corpus.files]
+        return report_of(ledger, files, self.about_tokenizer)
 
     def _look(self, first: Ledger) -> None:
         """Tell what the first rows show. A set that looks wrong is refused if rows from all over it look so, too."""

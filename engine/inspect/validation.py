@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from engine.data.audit.flags import AuditFlag, Severity
 from engine.data.audit.ledger import Ledger
 from engine.data.audit.report import Report
+from engine.data.audit.reporting import report_of
 from engine.inspect.fill import Json, KeptRows, fill_of_packs
 from engine.inspect.opening import Inspection
 
@@ -53,7 +54,7 @@ def audit(inspection: Inspection, rows: int, progress: Progress) -> tuple[Report
         done += len(batch)
         progress(done, rows)
     fill = fill_of_packs(inspection, KeptRows(kept_rows, kept_lengths))
-    return ledger.report(inspection.rows.files, flags_of_all_rows(inspection)), fill
+    return report_of(ledger, inspection.rows.files, flags_of_all_rows(inspection)), fill
 
 
 def report_as_json(report: Report, fill: Json | None) -> Json:

@@ -16,13 +16,13 @@ from engine.data.sources.corpus import Corpus, Span
 from engine.data.sources.folder import data_files
 from engine.data.sources.rows import SourceSpec
 from engine.data.sources.specs import specs_of
+from engine.data.training_order import make_sampler, padding_share
 from engine.datasets_named import is_hub_name
 from engine.errors import UserError
 from engine.memory.work import RunLength
 from engine.model.architectures import shipped_folder
 from engine.model.hub import is_local
 from engine.model.tokenizer import load_tokenizer
-from engine.train.packing import make_sampler, padding_share
 
 LARGEST_READ = 1 << 30
 """Bytes of data that are read to count its rows; more would keep the answer waiting."""

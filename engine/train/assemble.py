@@ -19,6 +19,7 @@ from engine.config import Config, Loaded, check_schedule, check_updates
 from engine.data import PreparedData
 from engine.data.feeding.feed import BatchFeed
 from engine.data.feeding.maker import BatchMaker
+from engine.data.training_order import make_sampler
 from engine.errors import UserError
 from engine.events import Alert, ModelInfo, Resume, Start
 from engine.health import TrainingHealth
@@ -34,7 +35,6 @@ from engine.optim.tensor_optimizer import TensorOptimizer
 from engine.session.open import Opened
 from engine.session.session import Session
 from engine.train.loop import Trainer
-from engine.train.packing import make_sampler
 from engine.train.prepare_data import prepare_data
 from engine.train.prepare_layers import prepare_layers, require_what_layers_need
 from engine.train.saver import Saver
@@ -109,7 +109,7 @@ def assemble(loaded: Loaded, session: Session, opened: Opened, command: str) -> 
     )
     session.emit(_start_event(loaded, session, model, device, total_steps, command))
     _say_what_is_trained(session, model, device, data, total_steps)
-    trainer.teller.estimate = tell_estimate(trainer)
+    trainer.teller.estimate = tell_estimate(config, session, device, lambda: trainer.batch_of(trainer.longest_lines()))
     if opened.checkpoint is not None:
         _go_on_from(trainer, opened.checkpoint)
     return trainer

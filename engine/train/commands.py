@@ -3,21 +3,35 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from typing import Protocol
 
+from engine.data import PreparedData
 from engine.events import Ack
 from engine.session.control import Command
-
-if TYPE_CHECKING:
-    from engine.train.loop import Trainer
+from engine.session.session import Session
+from engine.train.progress import Progress
+from engine.train.telling.step_teller import StepTeller
 
 PAUSE_POLL_SECONDS = 0.2
+
+
+class Commanded(Protocol):
+    """A training between two of its steps, as far as commands reach it."""
+
+    session: Session
+    data: PreparedData
+    teller: StepTeller
+    progress: Progress
+
+    def save(self) -> bool: ...
+    def evaluate(self) -> float | None: ...
+    def go_on_training(self) -> None: ...
 
 
 class CommandDesk:
     """Obeys the commands of `control.jsonl` and answers each of them."""
 
-    def __init__(self, trainer: Trainer) -> None:
+    def __init__(self, trainer: Commanded) -> None:
         self._trainer = trainer
         self._session = trainer.session
         self._is_paused = False

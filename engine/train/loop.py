@@ -18,7 +18,7 @@ from engine.backward.rehearsal import longest_packs, rehearse, shortest_samples
 from engine.backward.release import GradientRelease
 from engine.backward.tiled_head import TiledHead
 from engine.config import Config
-from engine.data import EpochSampler, PreparedData
+from engine.data import EpochSampler, PreparedData, Sample
 from engine.data.feeding.batches import Batch
 from engine.data.feeding.feed import BatchFeed
 from engine.data.feeding.maker import BatchMaker
@@ -36,6 +36,7 @@ from engine.session.session import Session
 from engine.train.commands import CommandDesk
 from engine.train.evaluate import evaluate
 from engine.train.garbage import collect_if_due, collected_between_steps
+from engine.train.progress import Progress
 from engine.train.saver import Saver
 from engine.train.stepclock import StepClock
 from engine.train.telling.rehearsal_report import tell_rehearsal
@@ -45,16 +46,6 @@ from engine.train.telling.step_teller import StepTeller, is_due
 
 if TYPE_CHECKING:
     from engine.model.compiled.watch import CompilerWatch
-
-
-@dataclass
-class Progress:
-    """How far training is; saved with every checkpoint."""
-
-    step: int = 0
-    tokens: int = 0
-    best_eval: float | None = None
-    best_step: int | None = None
 
 
 @dataclass
@@ -206,9 +197,9 @@ class Trainer:
     def rehearse(self) -> None:
         """Try the longest batch before any weight moves; raises UserError when a trained weight gets no gradient."""
         self.session.phase("rehearsing" if self.compiler is None else "compiling")
-        size = self.config.train.per_device_batch_size
-        lines = [[self.data.train[index] for index in pack] for pack in longest_packs(self.sampler, size)]
+        lines = self.longest_lines()
         batch = self.batch_of(lines)
+        size = self.config.train.per_device_batch_size
         narrow = shortest_samples(self.sampler, size) if self.compiler is not None else []
         where = self.session.where
         where.rows, where.longest_row = batch.rows, max(sum(map(len, line)) for line in lines)
@@ -226,6 +217,11 @@ class Trainer:
             self.session.say(self.layer_inputs.sentence())
             if self.device.type == "cpu":
                 self.session.say("note: memory.offload_activations saves nothing on the CPU, whose memory that is")
+
+    def longest_lines(self) -> list[list[Sample]]:
+        """The samples of the widest batch, line by line."""
+        packs = longest_packs(self.sampler, self.config.train.per_device_batch_size)
+        return [[self.data.train[index] for index in pack] for pack in packs]
 
     def next_batches(self) -> tuple[Sequence[Batch], float]:
         """The micro-batches of the next step, and how many epochs will be done after it."""

@@ -1,13 +1,12 @@
-"""Whether a run packs its chats, and what it tells of that."""
+"""Packs whose documents the model keeps apart, or else none, and what is told of that."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from engine.config import Config
 from engine.data import EpochSampler, PreparedData
-from engine.data.feeding.shares import shares_of
+from engine.data.training_order import make_sampler, padding_share
 from engine.events import Alert
 from engine.model.packed.isolation import Isolation
 from engine.model.packed.proof import NotIsolatedError, isolate
@@ -17,17 +16,6 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 PACKING_OFF = "PACKING_OFF"
-
-
-def make_sampler(config: Config, data: PreparedData, *, packs: bool) -> EpochSampler:
-    """The order of the training samples, in packs of `data.max_seq_length` tokens if wanted."""
-    return EpochSampler(
-        data.train.lengths.tolist(),
-        config.train.per_device_batch_size * config.train.gradient_accumulation_steps,
-        config.data.seed,
-        shares=shares_of(data.train.rows.tolist(), data.spans),
-        pack_length=config.data.max_seq_length if packs else None,
-    )
 
 
 def keep_packs_apart(
@@ -64,9 +52,3 @@ def _off(reason: str, unpacked: EpochSampler, packs: int, batch_size: int) -> st
         f"{unpacked.batch_size:,} chats where packs would hold about {per_pack * unpacked.batch_size:,.0f}, and "
         f"{padding:.0%} of what it computes is padding."
     )
-
-
-def padding_share(lengths: Sequence[int], batch_size: int) -> float:
-    """The part of the slots that is padding when samples of these lengths are batched in this order, 0 to 1."""
-    batches = [lengths[begin : begin + batch_size] for begin in range(0, len(lengths), batch_size)]
-    return 1 - sum(lengths) / sum(max(batch) * len(batch) for batch in batches)

@@ -10,6 +10,7 @@ import pytest
 
 from engine.data import DataError, Report, Severity, prepare
 from engine.data.audit.ledger import Ledger
+from engine.data.audit.reporting import report_of
 from engine.data.examine import Examiner
 from engine.data.sources.corpus import Corpus
 from engine.data.sources.rows import SourceSpec
@@ -120,10 +121,10 @@ def test_a_ledger_reports_any_part_of_a_set_and_goes_on_after_bad_rows(tmp_path:
     for row in corpus:
         for examined in examiner.examine([row]):
             ledger.enter(examined)
-        report = ledger.report(corpus.files)
+        report = report_of(ledger, corpus.files)
         counts.append((report.rows_read, report.rows_kept, report.rows_bad))
     assert counts == [(1, 1, 0), (2, 1, 1), (3, 2, 1)]
-    severities = [flag.severity for flag in replace(ledger, bad_rows_stop=True).report(()).flags]
+    severities = [flag.severity for flag in report_of(replace(ledger, bad_rows_stop=True), ()).flags]
     assert severities == [Severity.ERROR]
 
 

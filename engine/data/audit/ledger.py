@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from engine.data.audit.flags import AuditFlag, FlagTally
+from engine.data.audit.flags import FlagTally
 from engine.data.audit.places import Places
-from engine.data.audit.report import Report
 from engine.data.audit.shares import TrainedShares
-from engine.data.audit.whole_set import about_the_set
 from engine.data.errors import BadRow
 from engine.data.examine import Examined
-from engine.data.sources.rows import DataFile
 
 UNKNOWN = "unknown"
 """The kind of a row that cannot be used."""
@@ -36,7 +32,7 @@ class RowCounts:
 class Ledger:
     """Counts of rows and tokens, the bad rows, and all findings.
 
-    Rows are entered in ascending order, all of a data set or any part of it; `report` can be asked for at any time.
+    Rows are entered in ascending order, all of a data set or any part of it.
     Bad rows are counted like all others; whether they stop a run is for the caller to decide, and `bad_rows_stop` only
     says whether they are told as an error or as a warning. From `first_eval_row` on, rows are those of evaluation.
     `pads_batches`: a batch is as long as its longest row, so that lengths are worth a finding.
@@ -88,30 +84,6 @@ class Ledger:
     @property
     def kept(self) -> int:
         return self.training.kept + self.evaluation.kept
-
-    def report(self, files: Sequence[DataFile], about_tokenizer: Iterable[AuditFlag] = ()) -> Report:
-        """All that was found so far; its training rows and tokens are all the kept ones."""
-        flags = [*self.tally.summary(), *about_the_set(self, files), *about_tokenizer]
-        return Report(
-            rows_read=len(self.places),
-            rows_kept=self.kept,
-            rows_dropped=self.dropped,
-            rows_truncated=self.truncated,
-            rows_without_end=self.without_end,
-            train_rows=self.kept,
-            eval_rows=0,
-            tokens=self.shares.tokens,
-            loss_tokens=self.shares.loss_tokens,
-            longest=self.longest,
-            bad_rows=tuple(self.bad_rows),
-            flags=tuple(sorted(flags, key=lambda flag: -flag.severity.rank)),
-            places=self.places,
-            data_hashes={str(file.path): file.sha256 for file in files},
-            kinds=dict(self.kinds.most_common()),
-            trained_by_role=self.shares.by_role(),
-            lengths=dict(sorted(self.lengths.items())),
-            left_out=dict(self.left_out.most_common()),
-        )
 
     def _enter_kind(self, examined: Examined) -> None:
         if examined.example is not None:

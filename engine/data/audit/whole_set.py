@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from engine.data.audit.flags import AuditFlag, Severity
+from engine.data.audit.ledger import Ledger
 from engine.data.audit.long_rows import about_long_rows
 from engine.data.audit.shares import Mask, MaskShare
 from engine.data.counted import counted
 from engine.data.sources.rows import DataFile
-
-if TYPE_CHECKING:
-    from engine.data.audit.ledger import Ledger
 
 WRONG_ROLE_SHARE = 0.1
 """From this share of a file's rows on, chats without a last answer look like a wrong role rather than odd chats."""

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from functools import partial
 
 from engine.data.audit.report import Report
+from engine.data.audit.reporting import report_of
 from engine.errors import UserError
 from engine.inspect.fill import Json, fill_of_packs
 from engine.inspect.opening import Inspection
@@ -81,7 +82,7 @@ class Background:
         if report is None or (done < self.summaries.done and (self.is_finished or started > told_at + _REST * cost)):
             with self._ledger_lock:
                 done = self.summaries.done
-                report = self._ledger.report(self._inspection.rows.files, flags_of_all_rows(self._inspection))
+                report = report_of(self._ledger, self._inspection.rows.files, flags_of_all_rows(self._inspection))
             told_at = time.monotonic()
             self._told = report, done, told_at, told_at - started
         return report

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import torch
 
-from engine.backward.rehearsal import longest_packs
 from engine.config import Config
 from engine.events import Estimate, Step
 
 if TYPE_CHECKING:
     from engine.data.feeding.batches import Batch
     from engine.memory.estimate import Estimate as MemoryEstimate
-    from engine.train.loop import Trainer
+    from engine.session.session import Session
 
 FAR_OFF = 0.03
 """An estimate is meant to be within this share of the truth."""
@@ -47,18 +47,19 @@ class EstimateCheck:
         )
 
 
-def tell_estimate(trainer: Trainer) -> EstimateCheck | None:
+def tell_estimate(
+    config: Config, session: Session, device: torch.device, widest_batch: Callable[[], Batch]
+) -> EstimateCheck | None:
     """Tell what steps of the widest batch will take, as an event and a line; None on the CPU, where nothing is told.
 
     A run never fails for that: what goes wrong is a note.
     """
-    config, session = trainer.config, trainer.session
-    if not is_told_on(trainer.device):
+    if not is_told_on(device):
         return None
     try:
-        widest = _widest_batch(trainer)
+        widest = widest_batch()
         with torch.random.fork_rng(devices=[]):  # a run's numbers are the same with and without it
-            estimate, is_calibrated = _estimate(_of_batch(config, widest), trainer.device)
+            estimate, is_calibrated = _estimate(_of_batch(config, widest), device)
     except Exception as error:  # whatever model, library or file it was: the run can do without
         session.say(f"note: its memory could not be estimated: {type(error).__name__}: {error}")
         return None
@@ -81,11 +82,6 @@ def tell_estimate(trainer: Trainer) -> EstimateCheck | None:
 def is_told_on(device: torch.device) -> bool:
     """Estimates are those of a GPU's memory."""
     return device.type == "cuda"
-
-
-def _widest_batch(trainer: Trainer) -> Batch:
-    lines = longest_packs(trainer.sampler, trainer.config.train.per_device_batch_size)
-    return trainer.batch_of([[trainer.data.train[index] for index in line] for line in lines])
 
 
 def _of_batch(config: Config, widest: Batch) -> Config:
