@@ -28,11 +28,11 @@ State = dict[str, Any]
 
 
 SAVE_FAILED = "SAVE_FAILED"
+"""The alert's code for a checkpoint that could not be written for another reason than a full disk."""
 BEST_NOT_MARKED = "BEST_NOT_MARKED"
 LATER = "The run goes on and tries again at the next save."
 FINAL_WAIT_SECONDS = 600
 FINAL_RETRY_SECONDS = 5
-"""The alert's code for a checkpoint that could not be written for another reason than a full disk."""
 
 
 class NotFiniteWeightsError(UserError):
