@@ -59,6 +59,11 @@ class Entry:
         """Whether it fits the GPU, in a word of the profiler; empty while that is not known, or without a GPU."""
         return self.estimate.verdict.word if self.estimate and self.estimate.gpu else ""
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What speaks against the verdict, as the profiler puts it."""
+        return tuple(self.estimate.verdict.warnings) if self.estimate else ()
+
     def take(self, checked: Checked) -> None:
         """It was read, perhaps once more; the estimate of another config that stood there is asked for anew."""
         is_another = self.checked is None or self.checked.config != checked.config

@@ -12,6 +12,8 @@ from pgs_tui.profiling.shapes import Profile
 Row = tuple[str, str, str]
 """What is compared, and how it is with each of the two."""
 _UNKNOWN, _NONE = "…", "–"
+ALIKE_GIB = 0.005
+"""Below it two sizes look the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +96,8 @@ def _sentence(keys: int, one: Entry, other: Entry) -> str:
     if first is None or second is None:
         return differing
     more = second.total - first.total
-    told = [differing, f"{plain(other.shown)} takes {gib(abs(more))} GiB {'more' if more >= 0 else 'less'}"]
+    size = f"{gib(abs(more))} GiB {'more' if more > 0 else 'less'}" if abs(more) >= ALIKE_GIB else "as much memory"
+    told = [differing, f"{plain(other.shown)} takes {size}"]
     if first.work.tok_s and second.work.tok_s:
         factor = second.work.tok_s / first.work.tok_s
         told.append(f"and computes {factor:.2f} times as many tokens a second")

@@ -207,6 +207,8 @@ class ConfigList(Panel):
         if not entry.verdict:
             return "", "text"
         sign, role = VERDICTS.get(entry.verdict, ("·", "dim"))
+        if role == "good" and entry.warnings:  # such as a GPU that cannot do what the config asks
+            sign, role = VERDICTS["tight"]
         return (f"{sign} {plain(entry.verdict)}" if cells > 2 else sign), role
 
 

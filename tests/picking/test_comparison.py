@@ -32,6 +32,11 @@ def test_keys_memory_and_speed(tmp_path: Path) -> None:
     assert found.sentence == ("2 keys differ, other takes 6.0 GiB more and computes 1.50 times as many tokens a second")
 
 
+def test_configs_of_one_size(tmp_path: Path) -> None:
+    one, other = (entry(write_config(tmp_path / f"{name}.yaml"), 14.0) for name in ("one", "other"))
+    assert compared(one, other).sentence.startswith("no key differs, other takes as much memory and computes 1.00")
+
+
 def test_before_there_are_estimates_and_without_a_difference(tmp_path: Path) -> None:
     one, other = (entry(write_config(tmp_path / f"{name}.yaml"), None) for name in ("one", "other"))
     found = compared(one, other)

@@ -75,6 +75,14 @@ async def test_without_a_gpu_the_memory_stands_alone(here: Path) -> None:
         assert "there is no GPU here to compare it with" in texts(screen)["details"]
 
 
+async def test_a_warning_stands_in_the_list_too(here: Path) -> None:
+    write_config(here / "a.yaml")
+    refused = {"word": "fits", "headroom_gib": 22.0, "sentence": "fits: 22.0", "warnings": ["the run would be refused"]}
+    async with picker(here, answers={"a": {"total": 16.6, "verdict": refused}}) as (screen, _):
+        assert "16.6 GiB ▲ fits" in texts(screen)["configs"]
+        assert "▲ the run would be refused" in texts(screen)["details"]
+
+
 async def test_a_config_whose_memory_cannot_be_told_says_why(here: Path) -> None:
     write_config(here / "a.yaml")
     write_config(here / "b.yaml")

@@ -78,6 +78,8 @@ class Methods:
         from engine.profile.profiler import Wishes, profile_of
 
         loaded = _loaded(params)
+        if params.text("gpu") is not None and params.size("gpu_memory_gb") is not None:
+            raise RequestError("gpu and gpu_memory_gb name two sizes; give one of them")
         choice = choose(self._machine.cards(), params.text("gpu"), params.size("gpu_memory_gb"))
         thorough = params.flag("changes", True)
         wishes = Wishes(choice.room, choice.why_none, changes=thorough, price=params.size("price"))
