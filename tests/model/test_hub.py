@@ -70,7 +70,7 @@ def _entry(name: str) -> dict[str, object]:
 @pytest.fixture
 def hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Hub)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
     endpoint = f"http://127.0.0.1:{server.server_port}"
     for name, value in {
         "ENDPOINT": endpoint,
