@@ -1,6 +1,35 @@
+import asyncio
+import time
 from pathlib import Path
 
 import pytest
+
+FRAME = 1 / 250
+"""Seconds between two looks of a pilot at whether the application rests, and between two drawings of a screen."""
+
+
+async def wait_for_idle(min_sleep: float = FRAME, max_sleep: float = 1.0) -> None:
+    """Wait until hardly anything was worked for a frame and the event loop has nothing left to call.
+
+    Textual's own looks at the work alone, which a busy machine keeps from a process, so that it takes long frames.
+    """
+    loop = asyncio.get_running_loop()
+    start = time.monotonic()
+    while True:
+        worked = time.process_time()
+        await asyncio.sleep(FRAME)
+        waited = time.monotonic() - start
+        rests = time.process_time() - worked < FRAME / 20 and not loop._ready  # type: ignore[attr-defined]
+        if waited >= max_sleep or (rests and waited > min_sleep):
+            return
+
+
+@pytest.fixture(autouse=True)
+def quick_pilots(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A key that is pressed is followed by several waits for rest: they are short ones here."""
+    monkeypatch.setattr("textual.app.wait_for_idle", wait_for_idle)
+    monkeypatch.setattr("textual.pilot.wait_for_idle", wait_for_idle)
+    monkeypatch.setattr("textual.screen.UPDATE_PERIOD", FRAME)
 
 
 @pytest.fixture
