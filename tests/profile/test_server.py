@@ -13,6 +13,8 @@ import pytest
 from tests.profile.serving import Server
 from tests.profile.small_profile import write_config
 
+pytestmark = pytest.mark.xdist_group("profile server")  # one process answers them all
+
 
 @pytest.fixture(scope="module")
 def config(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -121,8 +123,7 @@ def test_gpus_are_told_without_torch() -> None:
     subprocess.run([sys.executable, "-c", "\n".join(lines)], check=True)
 
 
-def test_a_quick_question_does_not_wait_for_changes_that_are_looked_for(tmp_path: Path) -> None:
-    server = Server()
+def test_a_quick_question_does_not_wait_for_changes_that_are_looked_for(server: Server, tmp_path: Path) -> None:
     path = str(write_config(tmp_path, model={"compile": True}))
     small = {"config": path, "gpu_memory_gb": 2.5, "overrides": {"train.per_device_batch_size": 32}}
     server.ask("estimate", **small, changes=False)
@@ -134,4 +135,3 @@ def test_a_quick_question_does_not_wait_for_changes_that_are_looked_for(tmp_path
     )
     assert [reply["id"] for reply in replies] == ["quick", "gpus", "search", "search again"]
     assert all("result" in reply for reply in replies)
-    assert server.leave()[0] == 0
