@@ -4,22 +4,24 @@ from pathlib import Path
 
 import pytest
 
-FRAME = 1 / 250
-"""Seconds between two looks of a pilot at whether the application rests, and between two drawings of a screen."""
+SLICE = 0.005
+"""Seconds between two looks of a pilot at whether the application rests."""
+FRAME = 0.002
+"""Seconds between two drawings of a screen: what waits for the next one comes within a slice."""
 
 
-async def wait_for_idle(min_sleep: float = FRAME, max_sleep: float = 1.0) -> None:
-    """Wait until hardly anything was worked for a frame and the event loop has nothing left to call.
+async def wait_for_idle(min_sleep: float = SLICE, max_sleep: float = 1.0) -> None:
+    """Wait until hardly anything was worked for a slice of time and the event loop has nothing left to call.
 
-    Textual's own looks at the work alone, which a busy machine keeps from a process, so that it takes long frames.
+    Textual's own looks at the work alone, which a busy machine keeps from a process, so that it takes long slices.
     """
     loop = asyncio.get_running_loop()
     start = time.monotonic()
     while True:
         worked = time.process_time()
-        await asyncio.sleep(FRAME)
+        await asyncio.sleep(SLICE)
         waited = time.monotonic() - start
-        rests = time.process_time() - worked < FRAME / 20 and not loop._ready  # type: ignore[attr-defined]
+        rests = time.process_time() - worked < SLICE / 20 and not loop._ready  # type: ignore[attr-defined]
         if waited >= max_sleep or (rests and waited > min_sleep):
             return
 

@@ -199,7 +199,9 @@ async def test_a_measurement_can_be_stopped_and_may_fail(here: Path) -> None:
 
 async def test_a_measurement_that_is_refused_says_why(here: Path) -> None:
     async with profiling(here, "--slow", "nothing", "0", size=(60, 15)) as (screen, pilot):
-        await pilot.press("m", "enter")
+        await pilot.press("m")
+        await until(pilot, lambda: "Leave it" in "\n".join(screen_text(screen.app)))
+        await pilot.press("enter")
         await until(pilot, lambda: "--measure needs a GPU; there is none" in texts(screen)["keys"])
         assert not screen.profiling.measurement.is_running
 
