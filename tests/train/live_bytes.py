@@ -32,8 +32,11 @@ class LiveBytes(TorchDispatchMode):  # type: ignore[no-untyped-call]
                 for part in _parts(leaf):
                     self._note(part.untyped_storage())
         self.peak = max(self.peak, self.now)
-        gradients = (parameter.grad for parameter in self._parameters if parameter.grad is not None)
-        held = sum(part.nbytes for gradient in gradients for part in _parts(gradient))
+        held = 0
+        for parameter in self._parameters:  # at every operation: most have none
+            gradient = parameter.grad
+            if gradient is not None:
+                held += gradient.nbytes if not gradient.is_sparse else sum(part.nbytes for part in _parts(gradient))
         self.gradient_peak = max(self.gradient_peak, held)
         return result
 
