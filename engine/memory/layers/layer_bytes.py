@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from engine.config import Config
 from engine.memory.layers.kinds import kinds_of
+from engine.memory.layers.outputs import Outputs
 from engine.memory.layers.recipe import Recipe
 from engine.memory.layers.traced import TracedLayers
 
@@ -49,9 +50,10 @@ def layer_bytes(model: PreTrainedModel, config: Config, lines: int, length: int)
 
 
 _TRACED: weakref.WeakKeyDictionary[PreTrainedModel, TracedLayers] = weakref.WeakKeyDictionary()
+_OUTPUTS = Outputs()
 
 
 def _remembered(model: PreTrainedModel) -> TracedLayers:
     if model not in _TRACED:
-        _TRACED[model] = TracedLayers(model)
+        _TRACED[model] = TracedLayers(model, _OUTPUTS)
     return _TRACED[model]

@@ -13,9 +13,9 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves
 
 from engine.memory.layers.operations import is_fusible, is_reduction
+from engine.memory.layers.outputs import Outputs, tensors_in
 
 Imagined = Callable[..., Any]
 """Takes what an operator takes, allocates as its kernels do on a GPU, and returns what it returns."""
@@ -74,13 +74,15 @@ class Recording:
 class Tape(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Records what runs while it is entered. Memory that was there before counts nothing.
 
-    `imagined` stand in for operators, by name, whose kernels hold more than their inputs and outputs.
+    `imagined` stand in for operators, by name, whose kernels hold more than their inputs and outputs; `outputs` are
+    those of tapes before.
     """
 
-    def __init__(self, imagined: Mapping[str, Imagined]) -> None:
+    def __init__(self, imagined: Mapping[str, Imagined], outputs: Outputs | None = None) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.recording = Recording()
         self._imagined = imagined
+        self._outputs = outputs or Outputs()
         self._numbers: dict[int, int | None] = {}
         """Of living storages by where torch has them; None for those from before."""
         self._alive: dict[int, weakref.ref[Any]] = {}
@@ -97,18 +99,18 @@ class Tape(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
-        reads = [self._read(tensor) for tensor in _tensors((args, kwargs))]
+        reads = [self._read(tensor) for tensor in tensors_in((args, kwargs))]
         name = str(func._schema.name)
         imagine = self._imagined.get(name)
         if imagine is None:
-            out = func(*args, **kwargs)
+            out = self._outputs.of(func, args, kwargs)
         else:
             self._depth += 1
             with self:
                 out = imagine(*args, **kwargs)
             self._depth -= 1
         read = tuple(dict.fromkeys(number for number in reads if number is not None))
-        written = tuple(dict.fromkeys(number for one in _tensors(out) if (number := self._written(one)) is not None))
+        written = tuple(dict.fromkeys(number for one in tensors_in(out) if (number := self._written(one)) is not None))
         if not func._schema.is_mutable and set(written) <= set(read) and not self._depth:
             return out  # a view
         fusible = imagine is None and not self._depth and is_fusible(func)
@@ -146,7 +148,3 @@ class Tape(TorchDispatchMode):  # type: ignore[no-untyped-call]
         self._alive.pop(place, None)
         if number is not None:
             self.recording.storages[number].died = len(self.recording.operations)
-
-
-def _tensors(value: Any) -> list[Tensor]:
-    return [leaf for leaf in tree_leaves(value) if isinstance(leaf, Tensor)]

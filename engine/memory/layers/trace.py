@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from engine.memory.layers.imagined import IMAGINED
 from engine.memory.layers.kinds import Told
+from engine.memory.layers.outputs import Outputs
 from engine.memory.layers.tape import Imagined, Recording, Tape
 
 
@@ -20,12 +21,14 @@ def record(
     *,
     frees_gradients: bool,
     imagined: Mapping[str, Imagined] = IMAGINED,
+    outputs: Outputs | None = None,
 ) -> Recording:
     """The recording of a layer on `hidden` [B, S, H], of the meta device or, without `imagined` kernels, of any.
 
-    With `frees_gradients` a weight's gradient is gone as soon as it is complete.
+    With `frees_gradients` a weight's gradient is gone as soon as it is complete. `outputs` are those of recordings
+    before.
     """
-    tape, anchor = Tape(imagined), torch.empty((), dtype=hidden.dtype, device=hidden.device)
+    tape, anchor = Tape(imagined, outputs), torch.empty((), dtype=hidden.dtype, device=hidden.device)
     weights = [weight for weight in layer.parameters() if weight.requires_grad]
     hooks = [
         weight.register_post_accumulate_grad_hook(_free)  # type: ignore[no-untyped-call]

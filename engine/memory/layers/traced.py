@@ -10,6 +10,7 @@ import torch
 
 from engine.errors import UserError
 from engine.memory.layers.kinds import OneOfEach
+from engine.memory.layers.outputs import Outputs
 from engine.memory.layers.recipe import Recipe, ready_layers
 from engine.memory.layers.sizes import Held, HoldsByBatch, sizes_of
 from engine.memory.layers.slices import held_in_slices
@@ -22,9 +23,13 @@ if TYPE_CHECKING:
 
 
 class TracedLayers:
-    """What layers of each kind of one model hold, by the way that they are trained and by the batch."""
+    """What layers of each kind of one model hold, by the way that they are trained and by the batch.
 
-    def __init__(self, model: PreTrainedModel) -> None:
+    `outputs` may be shared by models: their operators are the same.
+    """
+
+    def __init__(self, model: PreTrainedModel, outputs: Outputs | None = None) -> None:
+        self._outputs = outputs or Outputs()
         self._name = type(model).__name__
         with self._explained():
             self._one_of_each = OneOfEach(model)
@@ -47,7 +52,8 @@ class TracedLayers:
             told = self._one_of_each.told(lines, length, packs=recipe.packs)[kind]
             size, dtype = self._one_of_each.hidden_size, self._one_of_each.dtype
             hidden = torch.empty(lines, length, size, dtype=dtype, device="meta")
-            return record(layer, hidden, told, frees_gradients=recipe.frees_gradients and not recipe.compiles)
+            frees_gradients = recipe.frees_gradients and not recipe.compiles
+            return record(layer, hidden, told, frees_gradients=frees_gradients, outputs=self._outputs)
 
         gradients = sum(weight.nbytes for weight in layer.parameters() if weight.requires_grad)
         return sizes_of(recorded, gradients, compiles=recipe.compiles)
