@@ -18,7 +18,11 @@ from pgs_tui.widgets.chart_panel import ChartView
 from pgs_tui.widgets.lines import Role
 from pgs_tui.widgets.memory_panel import MemoryView
 from pgs_tui.widgets.status_line import Status
-from screens import readings
+from screens.readings import charts
+from screens.readings.banner import banner_of
+from screens.readings.memory import memory_of
+from screens.readings.situation import Situation
+from screens.readings.status import status_of
 
 
 class LiveRun:
@@ -50,7 +54,7 @@ class LiveRun:
 
     def status(self, held: bool = False) -> Status:
         """The first line; `held` says that the panels do not follow at the moment."""
-        return readings.status(self._situation(held))
+        return status_of(self._situation(held))
 
     def curves(self, alpha: float | None) -> dict[str, ChartView]:
         """What each chart shows, by its id.
@@ -61,10 +65,10 @@ class LiveRun:
         if alpha and len(self.history.steps) * (1 - alpha) < 1:
             alpha = None
         views = {
-            "loss": readings.loss(self.history, alpha),
-            "grad_norm": readings.grad_norm(self.history, alpha),
-            "tok_s": readings.tok_s(self.history, alpha),
-            "dt": readings.dt(self.history, alpha),
+            "loss": charts.loss(self.history, alpha),
+            "grad_norm": charts.grad_norm(self.history, alpha),
+            "tok_s": charts.tok_s(self.history, alpha),
+            "dt": charts.dt(self.history, alpha),
         }
         if self.going:
             return views
@@ -72,7 +76,7 @@ class LiveRun:
 
     def memory(self) -> MemoryView:
         """What the memory panel shows."""
-        return readings.memory(self.history)
+        return memory_of(self.history)
 
     def incidents(self) -> tuple[Incident, ...]:
         """All incidents, oldest first."""
@@ -80,7 +84,7 @@ class LiveRun:
 
     def ending(self, last_words: tuple[str, ...]) -> tuple[str, str, Role] | None:
         """How it ended, what is known about it, and the role of these words; None while it goes on."""
-        return readings.banner(self._situation(), last_words)
+        return banner_of(self._situation(), last_words)
 
     def ask(self, command: Command) -> None:
         """Send a command to the engine. Raises OSError."""
@@ -108,8 +112,8 @@ class LiveRun:
         why = f"\n{plain(end.reason)}" if end is not None and end.status == "failed" and end.reason else ""
         return f"{self.run.id}: {self._situation().outcome}{where}.{why}\nLook again with: {back}"
 
-    def _situation(self, held: bool = False) -> readings.Situation:
-        return readings.Situation(
+    def _situation(self, held: bool = False) -> Situation:
+        return Situation(
             name=self._name,
             history=self.history,
             life=self._update.life,

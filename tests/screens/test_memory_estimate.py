@@ -15,7 +15,7 @@ from pgs_tui.runs.follow import Update
 from pgs_tui.runs.history import History
 from pgs_tui.widgets.bars import MARK
 from pgs_tui.widgets.memory_panel import MemoryView
-from screens import readings
+from screens.readings.memory import memory_of
 from tests.pgs_tui.making import stamped, step
 from tests.screens.hosting import hosted, screen_text
 from tests.screens.scenes import GPU, MEM, START, training
@@ -59,7 +59,7 @@ async def test_no_number_breaks_the_bar(tmp_path: Path, peak: float, place: int 
 def memory_after(*events: Event) -> MemoryView:
     history = History()
     history.fold(stamped(*events))
-    return readings.memory(history)
+    return memory_of(history)
 
 
 def test_a_run_on_the_cpu_shows_none() -> None:

@@ -1,0 +1,70 @@
+"""What the person wants of the run: to leave it alone, or to stop it. Both are asked first where it matters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from textual.message import Message
+
+from screens.dashboard_panes import DashboardPanes
+
+
+class DashboardAsking(DashboardPanes):
+    """The keys that leave the run or change it."""
+
+    class Leaving(Message, namespace="dashboard_screen"):
+        """The person leaves; `farewell` is what the restored terminal should say."""
+
+        def __init__(self, farewell: str, exit_code: int) -> None:
+            super().__init__()
+            self.farewell = farewell
+            self.exit_code = exit_code
+
+    def action_leave(self) -> None:
+        self._gone.set()
+        if self.live is None:
+            self.post_message(self.Leaving("nothing was started", 0))
+        else:
+            self.post_message(self.Leaving(self.live.farewell(), self.live.exit_code))
+
+    def action_detach(self) -> None:
+        self.action_leave()
+
+    def action_ask_leave(self) -> None:
+        if self.live is None or not self.live.going:
+            self.action_leave()
+            return
+        stop = ("stop", "Stop the run with a checkpoint")
+        self._ask("The run does not need the dashboard.", ("leave", "Leave; the run goes on"), stop, ("stay", "Stay"))
+
+    def action_stop(self) -> None:
+        if self.live is None or not self.live.going:
+            self.say("there is no run going that could be stopped")
+            return
+        question = "Stop the run? It finishes its step and saves a checkpoint, from which it can go on."
+        self._ask(question, ("stop", "Stop with a checkpoint"), ("stay", "Let it train"))
+
+    def _ask(self, question: str, *answers: tuple[str, str]) -> None:
+        from screens.confirm import Answer, Confirm
+
+        actions: dict[str, Callable[[], None]] = {"leave": self.action_leave, "stop": self._stop}
+
+        def take(answer: str | None) -> None:
+            if answer in actions:
+                actions[answer]()
+
+        offered = [Answer(value, text) for value, text in answers]
+        interrupt = "leave" if "leave" in dict(answers) else None  # Ctrl-C twice leaves
+        self.app.push_screen(Confirm("sure?", question, offered, self.key_bar.glyphs, interrupt), take)
+
+    def _stop(self) -> None:
+        assert self.live is not None, "asked to stop a run that is not there"
+        if not self.live.going:
+            self.say("the run has ended meanwhile")
+            return
+        try:
+            self.live.ask("stop")
+        except OSError as error:
+            self.say(f"the command could not be written: {error}", "bad")
+            return
+        self.say("asked to stop: the engine finishes its step and saves")

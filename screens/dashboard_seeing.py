@@ -1,0 +1,147 @@
+"""How the person looks at the run: what is shown, how, and what opens from it."""
+
+from __future__ import annotations
+
+import os
+
+from textual.message import Message
+
+from pgs_tui.look import GLYPH_NAMES
+from pgs_tui.widgets.chart_panel import ChartPanel
+from pgs_tui.widgets.drawn import Drawn
+from pgs_tui.widgets.lines import text_of
+from screens.dashboard_panes import SMOOTHINGS, DashboardPanes
+
+
+class DashboardSeeing(DashboardPanes):
+    """The keys that change the view, never the run."""
+
+    class Inspecting(Message, namespace="dashboard_screen"):
+        """The person wants to see the data: all of it, some `rows`, or the batch recorded at the step `spike`."""
+
+        def __init__(self, rows: tuple[int, ...] = (), spike: int | None = None) -> None:
+            super().__init__()
+            self.rows = rows
+            self.spike = spike
+
+    class Profiling(Message, namespace="dashboard_screen"):
+        """The person wants to see what the run's config takes, and what other values would change."""
+
+    def action_hold(self) -> None:
+        self._held = not self._held
+        self.say("the view is held, data is still collected; space lets it go" if self._held else "the view is live")
+        self.show_now()
+
+    def action_toggle_panel(self, digit: str) -> None:
+        panel = self.panels[int(digit) - 1]
+        panel.toggle_class("hidden")
+        if panel is self.alerts and panel.has_class("hidden"):
+            self._close_alerts()
+        if panel.has_focus:
+            self.set_focus(None)
+        for row in self.query(".row"):
+            row.set_class(all(child.has_class("hidden") for child in row.children), "hidden")
+
+    def action_next_alert(self) -> None:
+        self._select_alert(1)
+
+    def action_previous_alert(self) -> None:
+        self._select_alert(-1)
+
+    def _select_alert(self, step: int) -> None:
+        if self.alerts.select(step) is None:
+            self.say("no alerts so far")
+            return
+        self.alerts.remove_class("hidden")
+        self.add_class("-reading")
+
+    def action_inspect(self) -> None:
+        if self.live is None:
+            self.say("there is no run yet whose data could be inspected")
+        else:
+            self.post_message(self.Inspecting())
+
+    def action_profile(self) -> None:
+        if self.live is None:
+            self.say("there is no run yet whose memory could be looked at")
+        else:
+            self.post_message(self.Profiling())
+
+    def action_enter(self) -> None:
+        """Open the rows behind the alert that is being read, or behind the newest one with the focus on the pane."""
+        alert = self.alerts.selected or (self.alerts.newest if self.focused is self.alerts else None)
+        if alert is None or self.live is None:
+            self.say("n goes to an alert; Enter then opens the rows behind it")
+        elif alert.step is not None and self.live.run.spike(alert.step).is_file():
+            self.post_message(self.Inspecting(spike=alert.step))
+        elif alert.rows:
+            self.post_message(self.Inspecting(rows=alert.rows))
+        else:
+            self.say("this alert is about no rows in particular")
+
+    def _close_alerts(self) -> None:
+        self.alerts.close()
+        self.remove_class("-reading")
+
+    def action_log_axis(self) -> None:
+        focused = self.focused
+        for chart in [focused] if isinstance(focused, ChartPanel) else self.charts[:2]:
+            chart.toggle_log_axis()
+
+    def action_smooth(self) -> None:
+        self._smoothing = (self._smoothing + 1) % len(SMOOTHINGS)
+        alpha = SMOOTHINGS[self._smoothing]
+        self.say(f"average over the raw values: {alpha} of the old, {1 - alpha:.2g} new" if alpha else "raw values")
+        self._show_curves()
+
+    def action_glyphs(self) -> None:
+        if self._look.ascii_only:
+            self.say("this terminal's encoding has only ASCII")
+            return
+        place = GLYPH_NAMES.index(self.key_bar.glyphs)
+        for drawn in self.drawn:
+            drawn.show_with(GLYPH_NAMES[(place + 1) % len(GLYPH_NAMES)])
+
+    def action_copy(self) -> None:
+        from screens.copying import save_copy
+
+        focused = self.focused
+        chosen = [focused] if isinstance(focused, Drawn) else [one for one in self.drawn if one.display]
+        text = "\n".join(text_of(row).rstrip() for drawn in chosen for row in drawn.lines) + "\n"
+        self.app.copy_to_clipboard(text)
+        self.say(save_copy(text, os.environ))
+
+    def action_next_pane(self) -> None:
+        self.focus_next()
+
+    def action_previous_pane(self) -> None:
+        self.focus_previous()
+
+    def action_out(self) -> None:
+        if self.alerts.selected is not None:
+            self._close_alerts()
+        else:
+            self.set_focus(None)
+
+    def action_up(self) -> None:
+        self._scroll(1)
+
+    def action_down(self) -> None:
+        self._scroll(-1)
+
+    def action_first(self) -> None:
+        self._scroll(10**9)
+
+    def action_last(self) -> None:
+        self._scroll(-(10**9))
+
+    def _scroll(self, lines: int) -> None:
+        if self.focused is self.alerts:
+            self._select_alert(-1 if lines < 0 else 1)
+        else:
+            self.log_panel.scroll(lines)
+
+    def action_help(self) -> None:
+        from screens.help import HelpScreen
+
+        self.app.push_screen(HelpScreen("dashboard", self.key_bar.glyphs))

@@ -1,0 +1,36 @@
+"""How the run ended, in words."""
+
+from __future__ import annotations
+
+from pgs_tui.format import value, whole
+from pgs_tui.widgets.lines import Role
+from screens.readings.situation import OUTCOME_SIGNS, Situation
+
+
+def banner_of(situation: Situation, last_words: tuple[str, ...]) -> tuple[str, str, Role] | None:
+    """How the run ended, what there is to know about it, and its role; None while it goes on."""
+    outcome, history = situation.outcome, situation.history
+    if outcome == "running":
+        return None
+    sign, role = OUTCOME_SIGNS[outcome]
+    heard = f"last words: {last_words[-1]}" if last_words else "its log is empty"
+    if outcome == "killed":
+        return f"{sign} {_vanished(situation)}", heard, role
+    end = history.end
+    assert end is not None
+    saved = f" · checkpoint {history.checkpoint.path}" if history.checkpoint else ""
+    what = f"{sign} {outcome} at step {whole(end.last_step)}" + (f": {end.reason}" if end.reason else "")
+    if outcome == "failed":
+        return what, f"exit code {end.exit_code}{saved} · {heard}", role
+    best = history.best
+    measured = f"best eval {value(best.loss)} at step {whole(best.step)}" if best else "no evaluation"
+    return what, measured + saved, role
+
+
+def _vanished(situation: Situation) -> str:
+    last, code = situation.history.last_step, situation.exit_code
+    if situation.history.start is None and last is None and code is not None:
+        return f"the engine did not start: it ended with exit code {code}"
+    when = f"after step {whole(last)}" if last is not None else "before its first step"
+    how = f"by signal {-code}" if code is not None and code < 0 else "kill -9, out of memory, or a reboot"
+    return f"killed {when}: the engine vanished without a word ({how})"

@@ -1,0 +1,42 @@
+"""A run as it is now: its past, its engine, and the wall clock."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from pgs_tui.runs.follow import Life
+from pgs_tui.runs.history import History
+from pgs_tui.widgets.lines import Role
+
+Outcome = Literal["running", "finished", "stopped", "failed", "killed"]
+
+OUTCOME_SIGNS: dict[Outcome, tuple[str, Role]] = {
+    "finished": ("✔", "good"),
+    "stopped": ("■", "warn"),
+    "failed": ("✖", "bad"),
+    "killed": ("✖", "bad"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """The run as it is now: its past, its engine, and the wall clock."""
+
+    name: str
+    history: History
+    life: Life
+    now: float
+    exit_code: int | None = None
+    held: bool = False
+    loading: bool = False
+    """True while the run's past is still being read, and nothing can be said about its present."""
+
+    @property
+    def outcome(self) -> Outcome:
+        """How the run ended, or that it has not, as far as the log has been read."""
+        if self.loading:
+            return "running"
+        if self.history.end is not None:
+            return self.history.end.status
+        return "killed" if self.life == "gone" else "running"
