@@ -2,21 +2,51 @@
 
 step=50  loss=2.34 lr=4.5e-05 tok/s=6102 grad_norm=0.41 dt=1.2s eval=1.92
 SPIKE SKIPPED step=51 loss=9.41 grad_norm=3.1 usual_loss=1.7
+step=52 skipped: no token of its 4 rows has loss
+
+Logs of others resemble it, so the parser forgives what a logger or a terminal puts around such a line, and a value that
+it cannot read costs that value alone.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
+from engine.events.console_numbers import rate, read_number, seconds, whole
+from engine.events.console_prefix import is_prefix, without_commands
 from engine.events.types import Step
 
 _SKIPPED = "SPIKE SKIPPED"
-_ABSENT = "n/a"
+_ABSENT = frozenset({"n/a", "na", "none", "null", "-", "--"})
+_STEP = re.compile(
+    r"(?<![\w.])(?P<skipped>SPIKE SKIPPED\s+)?step=(?P<step>[\d,_]+)(?:/(?P<total>[\d,_]+))?(?=[\s,;|)\]]|$)"
+)
+_PAIR = re.compile(r"(?<![\w/.])(?P<name>[A-Za-z][\w/]*)=(?P<value>[^\s|;()\[\]{}]+)")
+_NAMES = {
+    "loss": "loss",
+    "train_loss": "loss",
+    "lr": "lr",
+    "learning_rate": "lr",
+    "tok/s": "tok_s",
+    "tok_s": "tok_s",
+    "tokens/s": "tok_s",
+    "grad_norm": "grad_norm",
+    "dt": "dt",
+    "eval": "eval_loss",
+    "eval_loss": "eval_loss",
+    "epoch": "epoch",
+}
+"""By the name in the line, in lower case: the field."""
+_READERS = {"dt": seconds, "tok_s": rate}
 
 
 @dataclass(frozen=True, slots=True)
 class ConsoleStep:
-    """The numbers of a step line; None where the line has none."""
+    """The numbers of a step line; None where the line has none. `dt` is in seconds, `total` the steps of the run.
+
+    `unread` names the fields that stand in the line with a value that is no number.
+    """
 
     step: int
     loss: float | None = None
@@ -26,6 +56,9 @@ class ConsoleStep:
     dt: float | None = None
     eval_loss: float | None = None
     skipped: bool = False
+    total: int | None = None
+    epoch: float | None = None
+    unread: tuple[str, ...] = ()
 
 
 def format_step(step: Step, eval_loss: float | None = None) -> str:
@@ -44,30 +77,46 @@ def format_skipped(step: Step, metric: str, usual: float | None = None) -> str:
 
 
 def parse_step(line: str) -> ConsoleStep | None:
-    """The step that a line of console output tells of, or None for any other line."""
-    text = line.strip()
-    skipped = text.startswith(_SKIPPED)
-    pairs = dict(part.split("=", 1) for part in text.removeprefix(_SKIPPED).split() if "=" in part)
-    if not text.startswith((_SKIPPED, "step=")) or not pairs.get("step", "").isdecimal():
+    """The step that a line of console output tells of, or None for any other line.
+
+    Before it may stand what loggers put there (a time, a level, a name); colours are taken out. A step without any of
+    the known values is no step line, unless it says that it was skipped.
+    """
+    text = without_commands(line)
+    found = _STEP.search(text)
+    if found is None or not is_prefix(text[: found.start()]):
         return None
-    try:
-        return ConsoleStep(
-            step=int(pairs["step"]),
-            loss=_parse(pairs.get("loss")),
-            lr=_parse(pairs.get("lr")),
-            tok_s=_parse(pairs.get("tok/s")),
-            grad_norm=_parse(pairs.get("grad_norm")),
-            dt=_parse(pairs.get("dt", "").removesuffix("s") or None),
-            eval_loss=_parse(pairs.get("eval")),
-            skipped=skipped,
-        )
-    except ValueError:
+    step = whole(found["step"])
+    if step is None:
         return None
+    rest = text[found.end() :]
+    skipped = found["skipped"] is not None or rest.lstrip().startswith("skipped")
+    values, unread = _values(rest)
+    if not (values or unread or skipped):
+        return None
+    total = whole(found["total"]) if found["total"] else None
+    return ConsoleStep(step=step, skipped=skipped, total=total, unread=tuple(unread), **values)
+
+
+def _values(text: str) -> tuple[dict[str, float | None], list[str]]:
+    """By field: the value, None where the line says that there is none; and the fields that could not be read."""
+    values: dict[str, float | None] = {}
+    unread: list[str] = []
+    for name, written in _PAIR.findall(text):
+        field = _NAMES.get(name.lower())
+        if field is None or field in values:
+            continue
+        written = written.rstrip(",:.")
+        if written.lower() in _ABSENT:
+            values[field] = None
+            continue
+        number = _READERS.get(field, read_number)(written)
+        if number is None:
+            unread.append(field)
+        else:
+            values[field] = number
+    return values, unread
 
 
 def _number(value: float | None, spec: str) -> str:
-    return _ABSENT if value is None else format(value, spec)
-
-
-def _parse(text: str | None) -> float | None:
-    return None if text is None or text == _ABSENT else float(text)
+    return "n/a" if value is None else format(value, spec)
