@@ -2,38 +2,39 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import inf, isfinite
 
 from pgs_tui.look import GlyphName
 from pgs_tui.runs.series import Columns
 from pgs_tui.widgets.axes import Limits, canvas_size, choose_limits, robust_top, scaffold
+from pgs_tui.widgets.chart_layers import (
+    BELOW,
+    CLIPPED,
+    NOT_FINITE,
+    POINT,
+    Plane,
+    put_clipped,
+    put_cursor,
+    put_marks,
+    put_points,
+    put_reference,
+)
+from pgs_tui.widgets.curves import ChartMark, Curves, Flag
 from pgs_tui.widgets.lines import Line, Role, Span, merged
 from pgs_tui.widgets.raster import GLYPHS, DotSpan, Raster
 
-NOT_FINITE = "×"
-CLIPPED = "▲"
-BELOW = "▼"
-POINT = "◆"
-
-
-@dataclass(frozen=True, slots=True)
-class Flag:
-    """Something that happened at a step: a mark in the top row, with its label where there is room."""
-
-    step: int
-    label: str
-    role: Role = "warn"
-
-
-@dataclass(frozen=True, slots=True)
-class Curves:
-    """What a chart shows: the raw values, the smoothed line over them, single points, flags."""
-
-    raw: Columns
-    smooth: Columns | None = None
-    points: tuple[tuple[int, float], ...] = ()
-    flags: tuple[Flag, ...] = ()
+__all__ = [
+    "BELOW",
+    "CLIPPED",
+    "NOT_FINITE",
+    "POINT",
+    "ChartMark",
+    "Curves",
+    "Flag",
+    "dot_columns",
+    "limits_of",
+    "render",
+]
 
 
 def dot_columns(width: int, height: int, glyphs: GlyphName) -> int:
@@ -95,15 +96,21 @@ class _Canvas:
         self.glyphs = GLYPHS[glyphs]
 
     def rows(self) -> list[list[Span]]:
-        cells = self._layer(self.curves.raw, "raw" if self.curves.smooth else "accent")
-        if self.curves.smooth:
-            self._put_over(cells, self._layer(self.curves.smooth, "accent"))
-        self._put_points(cells)
-        self._put_clipped(cells)
-        self._put_flags(cells)
-        self._put_marks(cells)
-        self._put_label(cells)
+        curves, plane = self.curves, self._plane
+        cells = self._layer(curves.raw, "raw" if curves.smooth else "accent")
+        if curves.smooth:
+            self._put_over(cells, self._layer(curves.smooth, "accent"))
+        put_reference(cells, plane, curves.reference, self.glyphs.rows)
+        put_points(cells, plane, curves.points, curves.marks, self.glyphs.rows)
+        put_clipped(cells, self.limits, curves.raw, self.glyphs.columns, "warn")
+        put_marks(cells, plane, curves, self.glyphs.columns)
+        put_cursor(cells, plane, curves.cursor)
         return cells
+
+    @property
+    def _plane(self) -> Plane:
+        columns = self.curves.raw
+        return Plane(self.width, self.height, columns.start, columns.end, self.limits, self.glyphs.name)
 
     def _layer(self, columns: Columns, role: Role) -> list[list[Span]]:
         raster = Raster(self.glyphs, self.width, self.height)
@@ -125,50 +132,3 @@ class _Canvas:
             for place, span in enumerate(over):
                 if span[0] != " ":
                     row[place] = span
-
-    def _put_points(self, cells: list[list[Span]]) -> None:
-        for step, value in self.curves.points:
-            column = self._cell_of(step)
-            if column is not None and isfinite(value) and self.height:
-                cells[self._dot(value) // self.glyphs.rows][column] = (POINT, "good")
-
-    def _put_clipped(self, cells: list[list[Span]]) -> None:
-        if not self.height:
-            return
-        for column, (low, high) in enumerate(zip(self.curves.raw.low, self.curves.raw.high, strict=True)):
-            cell = column // self.glyphs.columns
-            if high >= low and self.limits.place(high) > 1 + 1e-9:
-                cells[0][cell] = (CLIPPED, "warn")
-            if high >= low and self.limits.place(low) < -1e-9:
-                cells[-1][cell] = (BELOW, "warn")
-
-    def _put_flags(self, cells: list[list[Span]]) -> None:
-        for flag in self.curves.flags:
-            column = self._cell_of(flag.step)
-            if column is not None and self.height:
-                cells[0][column] = (CLIPPED, flag.role)
-
-    def _put_label(self, cells: list[list[Span]]) -> None:
-        """The newest flag's label beside its mark, where the top row is free."""
-        flag = self.curves.flags[-1] if self.curves.flags else None
-        column = self._cell_of(flag.step) if flag else None
-        if flag is None or column is None or not self.height or not flag.label.isascii():
-            return
-        size = len(flag.label)
-        for start in (column + 2, column - 1 - size):
-            inside = start >= 0 and start + size <= self.width
-            if inside and all(text == " " for text, _ in cells[0][start : start + size]):
-                cells[0][start : start + size] = [(character, flag.role) for character in flag.label]
-                return
-
-    def _put_marks(self, cells: list[list[Span]]) -> None:
-        for column in self.curves.raw.marks:
-            if self.height and column // self.glyphs.columns < self.width:
-                cells[0][column // self.glyphs.columns] = (NOT_FINITE, "bad")
-
-    def _cell_of(self, step: int) -> int | None:
-        columns = self.curves.raw
-        if columns.end <= columns.start or not self.width:
-            return None
-        cell = int((step - columns.start) / (columns.end - columns.start) * self.width)
-        return cell if 0 <= cell < self.width else None
