@@ -6,15 +6,15 @@ from collections.abc import Iterator
 
 from engine.config import Config
 from engine.memory.phases import INPUTS_WITH_OFFLOAD, StepBytes
-from engine.memory.reserve import CONTEXT_GIB, Allocator
+from engine.memory.reserve import CONTEXT_GIB
 
 
-def assumptions(config: Config, step: StepBytes, allocator: Allocator) -> tuple[str, ...]:
+def assumptions(config: Config, step: StepBytes, held_unused: str) -> tuple[str, ...]:
     """A sentence for each figure that does not follow from shapes alone, and where it is from."""
-    return tuple(_sentences(config, step, allocator))
+    return tuple(_sentences(config, step, held_unused))
 
 
-def _sentences(config: Config, step: StepBytes, allocator: Allocator) -> Iterator[str]:
+def _sentences(config: Config, step: StepBytes, held_unused: str) -> Iterator[str]:
     lines, length = config.train.per_device_batch_size, config.data.max_seq_length
     yield (
         f"every line of the batch is data.max_seq_length long ({lines} x {length:,} tokens), and all its tokens have"
@@ -32,8 +32,8 @@ def _sentences(config: Config, step: StepBytes, allocator: Allocator) -> Iterato
             f"with offload the inputs of {INPUTS_WITH_OFFLOAD} layers are on the GPU at a time (29 of 31 were not at"
             " the peak of a run on an H200: docs/performance/h200.json)"
         )
-    yield allocator.sentence(offloads=step.offloads)
-    yield f"CUDA itself takes {CONTEXT_GIB:.1f} GiB besides; 0.5 to 1.4 is usual"
+    yield held_unused
+    yield f"CUDA itself takes {CONTEXT_GIB:.2f} GiB besides, as on an H200; 0.5 to 1.4 is usual"
 
 
 def _on_layers(config: Config) -> Iterator[str]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from engine.config import Config
 from engine.memory.assumptions import assumptions
 from engine.memory.phases import COMPONENTS, Moment, highest_by_phase, moments
-from engine.memory.reserve import CONTEXT_GIB, Allocator
+from engine.memory.reserve import CONTEXT_GIB, Allocator, StepUse
 from engine.units import GIB
 
 if TYPE_CHECKING:
@@ -66,8 +66,15 @@ def estimate_memory(config: Config, shape: ModelShape) -> Estimate:
     step = step_bytes(config, shape, allocator)
     phases = tuple(_phase(moment) for moment in highest_by_phase(moments(step)))
     highest = max(phases, key=lambda phase: phase.peak_gib)
-    passing = max(phase.parts.get("layer at work", 0.0) + phase.parts.get("loss and logits", 0.0) for phase in phases)
-    reserved = allocator.reserved_gib(highest.peak_gib, passing, offloads=step.offloads)
+    use = StepUse(
+        passing_gib=max(
+            phase.parts.get("layer at work", 0.0) + phase.parts.get("loss and logits", 0.0) for phase in phases
+        ),
+        head_gradient_gib=step.loss.gradients / GIB,
+        offloads=step.offloads,
+        keeps_some=config.train.gradient_checkpointing == "selective",
+    )
+    reserved = allocator.reserved_gib(highest.peak_gib, use)
     return Estimate(
         peak_gib=highest.peak_gib,
         reserved_gib=reserved,
@@ -78,7 +85,7 @@ def estimate_memory(config: Config, shape: ModelShape) -> Estimate:
         components=highest.parts,
         trained=step.trained,
         parameters=step.parameters,
-        assumptions=assumptions(config, step, allocator),
+        assumptions=assumptions(config, step, allocator.sentence(use)),
     )
 
 

@@ -2,12 +2,14 @@
 
     PYTHONPATH=. python tests/bench/memory_accuracy.py [--rows all] [--out docs/performance/memory_accuracy.json]
         [--timeout 200] [--most 5] [--budget 480] [--again] [--shape tiny]
+    PYTHONPATH=. python tests/bench/memory_accuracy.py --estimates
 
 The measurement is that of `pgs profile --measure`: the engine in a process of its own, rows of exactly the row's
 length, random weights, so that nothing is downloaded. Several run side by side where their estimates fit into the GPU
 together, since most of a run is its start; peak and reserved memory are those of each process's own allocator. FILE is
 read first: a row that it has already is left out unless --again, and it is written after each row. Rows not done within
-the budget (seconds) are left for the next call. `python -m tests.bench.training.page` puts the table into
+the budget (seconds) are left for the next call. `--estimates` needs no GPU: what FILE has measured is compared with
+what is estimated now. `python -m tests.bench.training.page` puts the table into
 docs/profile.md.
 """
 
@@ -55,6 +57,9 @@ class Job:
 
 def main() -> None:
     options = parse()
+    if options.estimates:
+        print(f"\n{accuracy_table(estimated_anew(options.out, options.shape))}")
+        return
     gpu = None if options.shape == TINY else gpu_to_measure()
     results = load(options.out)
     results["machine"] = describe_machine()
@@ -84,6 +89,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--budget", type=float, default=480.0, metavar="SECONDS", help="for all of them")
     parser.add_argument("--most", type=int, default=5, help="runs at once")
     parser.add_argument("--again", action="store_true", help="measure rows again that FILE has")
+    parser.add_argument("--estimates", action="store_true", help="estimate the rows of FILE anew, measure none")
     parser.add_argument("--shape", choices=("real", TINY), default="real")
     options = parser.parse_args()
     options.out = options.out or (RESULTS if options.shape == "real" else PROJECT / "build" / RESULTS.name)
@@ -136,6 +142,20 @@ def trained(job: Job, gpu: GpuToMeasure | None, deadline: float) -> Trained | No
     return Trained(found, found.reason or "measured", time.monotonic() - begin)
 
 
+def estimated_anew(path: Path, shape: str) -> dict[str, Any]:
+    """The results in the file, which is rewritten, with the estimates of today."""
+    results = load(path)
+    known = {row["name"]: row for row in results["rows"]}
+    with tempfile.TemporaryDirectory() as name:
+        for row in rows_named(",".join(known)):
+            config = config_of(row, Path(name), shape)
+            with environment(row.environment):
+                estimate = estimate_memory(config, model_shape(config))
+            known[row.name] |= estimate_of(estimate)
+    save(path, results)
+    return results
+
+
 def row_of(job: Job, result: Trained) -> dict[str, Any]:
     """All that is known of the row; memory in GiB."""
     estimate, found = job.estimate, result.measurement
@@ -147,6 +167,16 @@ def row_of(job: Job, result: Trained) -> dict[str, Any]:
         "length": job.config.data.max_seq_length,
         "settings": job.row.settings,
         "environment": dict(job.row.environment),
+        **estimate_of(estimate),
+        "measured": measured_of(found) if found is not None and found.fits else None,
+        "compared": {} if found is None else {one.name: one.difference for one in compare(estimate, found)},
+        "ended": result.ended,
+        "wall_s": result.seconds,
+    }
+
+
+def estimate_of(estimate: Estimate) -> dict[str, Any]:
+    return {
         "trained": estimate.trained,
         "parameters": estimate.parameters,
         "estimate": {
@@ -156,10 +186,6 @@ def row_of(job: Job, result: Trained) -> dict[str, Any]:
             "components": dict(estimate.components),
             "phases": {phase.name: phase.peak_gib for phase in estimate.phases},
         },
-        "measured": measured_of(found) if found is not None and found.fits else None,
-        "compared": {} if found is None else {one.name: one.difference for one in compare(estimate, found)},
-        "ended": result.ended,
-        "wall_s": result.seconds,
     }
 
 
