@@ -77,7 +77,7 @@ def _examine(checks: list[Check], loaded: Loaded | None, wants_json: bool) -> in
         printer.heading(len(checks), config)
     patient = Patient(dict(os.environ), loaded)
     results: list[Result] = []
-    with _wiped(printer):
+    with _wiped(printer), contextlib.redirect_stdout(sys.stderr):  # stdout is the report: libraries write there, too
         for result in run_checks(checks, patient, lambda check: printer.announce(check, _is_on_gpu())):
             results.append(result)
             printer.wipe() if wants_json else printer.result(result)
