@@ -88,11 +88,18 @@ def move_32bit(moment, gradient, beta1, beta2, IN_PTX: tl.constexpr):
 
 
 @triton.jit
-def step_against(weights, blend, decay, size, shrink, ON_SPHERE: tl.constexpr, IN_PTX: tl.constexpr):
-    """weights * decay - size * sign(blend), on a sphere then scaled to its radius; float32."""
+def step_against(
+    weights, blend, decay, size, shrink, ON_SPHERE: tl.constexpr, IN_8BIT: tl.constexpr, IN_PTX: tl.constexpr
+):
+    """weights * decay - size * sign(blend), on a sphere then scaled to its radius; float32.
+
+    bitsandbytes' kernel for float32 moments rounds once here, that for 8 bits twice.
+    """
     step = tl.where(blend > 0, size, tl.where(blend < 0, -size, 0.0))
     if ON_SPHERE:
         return (weights - step) * shrink
+    elif not IN_8BIT:
+        return multiply_add(weights, decay, -step, IN_PTX)
     else:
         return subtract(multiply(weights, decay, IN_PTX), step, IN_PTX)
 

@@ -122,7 +122,7 @@ def lion_kernel(
         else:
             moment = tl.load(state + element, mask=is_mine, other=0.0)
             blend, moment = move_32bit(moment, slope, beta1, beta2, IN_PTX)
-        asked = step_against(before, blend, decay, size, shrink, ON_SPHERE, IN_PTX)
+        asked = step_against(before, blend, decay, size, shrink, ON_SPHERE, IN_8BIT, IN_PTX)
         if AT_RANDOM:
             halves = random_halves((element >> 1).to(tl.uint32), (element & 1) == 1, first_key, second_key)
             after = round_at_random(asked, halves)
@@ -161,7 +161,7 @@ def lion_kernel(
     else:
         moment = tl.load(state + local, mask=local < left, other=0.0)
         blend, moment = move_32bit(moment, slope, beta1, beta2, IN_PTX)
-    asked = step_against(before, blend, decay, size, shrink, ON_SPHERE, IN_PTX)
+    asked = step_against(before, blend, decay, size, shrink, ON_SPHERE, IN_8BIT, IN_PTX)
     if AT_RANDOM:
         pair = (start >> 1).to(tl.uint32) + (local >> 1).to(tl.uint32)
         after = round_at_random(asked, random_halves(pair, (local & 1) == 1, first_key, second_key))
