@@ -13,6 +13,11 @@ from torch.utils.checkpoint import checkpoint, noop_context_fn
 from engine.model.compiled.forward import LayerFunction
 from engine.model.recompute.forward import RecomputedForward
 
+INDUCTOR = "inductor"
+WITHOUT_PADDED_PRODUCTS: dict[str, Any] = {"shape_padding": False}
+"""Widths are multiples of 8 already (lines are padded so), so that there is nothing to win; and whether padding would
+pay asks how many tokens there are, which ties the graph to more or to less of them: a short last batch compiled again."""
+
 
 class Kinds:
     """Layers that are built alike share one compiled function: weights are inputs of its graph.
@@ -23,6 +28,7 @@ class Kinds:
 
     def __init__(self, backend: str | Callable[..., Any]) -> None:
         self._backend = backend
+        self._options = WITHOUT_PADDED_PRODUCTS if backend == INDUCTOR else None
         self._functions: dict[Hashable, LayerFunction] = {}
 
     def __len__(self) -> int:
@@ -36,7 +42,7 @@ class Kinds:
         if key not in self._functions:
             function = _plain if recomputed is None else _recomputing(recomputed)
             own = _with_own_code(function, f"layer_of_kind_{len(self) + 1}")
-            self._functions[key] = torch.compile(own, fullgraph=True, backend=self._backend)
+            self._functions[key] = torch.compile(own, fullgraph=True, backend=self._backend, options=self._options)
         return self._functions[key]
 
 
