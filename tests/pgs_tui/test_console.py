@@ -32,7 +32,7 @@ def test_a_log_that_was_emptied_is_read_from_its_start(tmp_path: Path) -> None:
     tail = ConsoleTail(path)
     tail.poll()
     path.write_text("new\n")
-    assert tail.poll() == ("new",)
+    assert tail.poll() == ("note: log was emptied, reading from the start", "new")
 
 
 def test_a_log_that_was_replaced_is_read_from_its_start(tmp_path: Path) -> None:
@@ -43,7 +43,25 @@ def test_a_log_that_was_replaced_is_read_from_its_start(tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.write_text("new and longer\n")
     other.replace(path)
-    assert tail.poll() == ("new and longer",)
+    note, line = tail.poll()
+    assert note.startswith("note: log was replaced") and line == "new and longer"
+
+
+def test_a_log_that_was_emptied_and_has_grown_past_its_old_end_is_read_from_its_start(tmp_path: Path) -> None:
+    path = tmp_path / "console.log"
+    path.write_text("step=1 loss=2.0\nstep=2 loss=1.9\n")
+    tail = ConsoleTail(path)
+    tail.poll()
+    path.write_text("".join(f"step={step} loss=3.0\n" for step in range(1, 9)))
+    note, *lines = tail.poll()
+    assert note == "note: log was emptied and written anew, reading from the start"
+    assert lines == [f"step={step} loss=3.0" for step in range(1, 9)]
+
+
+def test_of_a_progress_bar_the_newest_state_is_shown(tmp_path: Path) -> None:
+    path = tmp_path / "console.log"
+    path.write_bytes(b"1%\r50%\r100%\nnext\n")
+    assert ConsoleTail(path).poll() == ("100%", "next")
 
 
 def test_of_a_long_log_only_the_end_is_read(tmp_path: Path) -> None:

@@ -1,0 +1,124 @@
+"""Reads a file that grows, by complete lines, and notices when it is no longer the same file."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+CHUNK_BYTES = 4 * 2**20
+_FINGERPRINT_BYTES = 64
+
+Restart = Literal["emptied", "replaced", "rewritten"]
+"""Why a file is read from its start again: it is shorter, another file of that name, or has other bytes there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grown:
+    """The complete lines since the last poll, newlines included; `more` says that others wait already."""
+
+    data: bytes = b""
+    restart: Restart | None = None
+    more: bool = False
+
+
+class GrowingFile:
+    """Each `poll` brings the bytes up to the last line end. A line still being written waits for its end.
+
+    With `tail_bytes` a file that is already longer is read from so many bytes before its end on; `begins_torn` then
+    says that the first line of the first poll is the rest of one. `ends` are the bytes that end a line.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        ends: tuple[bytes, ...] = (b"\n",),
+        tail_bytes: int | None = None,
+        chunk_bytes: int = CHUNK_BYTES,
+    ) -> None:
+        self.path = path
+        self.offset = 0
+        """The first byte of the first line not yet delivered."""
+        self.begins_torn = False
+        self._ends = ends
+        self._tail_bytes = tail_bytes
+        self._chunk_bytes = chunk_bytes
+        self._inode: int | None = None
+        self._seen: tuple[int, int, int] | None = None
+        self._head = b""
+        self._tail = b""
+
+    def poll(self) -> Grown:
+        """What was completed since the last poll; nothing while the file does not exist. Raises OSError."""
+        try:
+            with self.path.open("rb") as file:
+                return self._read(file.fileno())
+        except FileNotFoundError:
+            return Grown()
+
+    def rest(self) -> bytes:
+        """What stands behind the last complete line, for when nobody writes any more; it is not delivered again."""
+        try:
+            with self.path.open("rb") as file:
+                data = os.pread(file.fileno(), self._chunk_bytes, self.offset)
+        except FileNotFoundError:
+            return b""
+        self._remember(data)
+        return data
+
+    def _read(self, descriptor: int) -> Grown:
+        status = os.fstat(descriptor)
+        signature = (status.st_ino, status.st_size, status.st_mtime_ns)
+        if signature == self._seen:
+            return Grown()
+        if self._inode is None:
+            self._begin(descriptor, status.st_size)
+        restart = self._change_of(descriptor, status) if self.offset > 0 else None
+        if restart is not None:
+            self.offset, self._head, self._tail, self.begins_torn = 0, b"", b"", False
+        self._inode = status.st_ino
+        complete = self._complete_lines(descriptor)
+        more = self.offset + len(complete) < status.st_size and len(complete) >= self._chunk_bytes // 2
+        self._seen = None if more else signature
+        self._remember(complete)
+        return Grown(complete, restart, more)
+
+    def _begin(self, descriptor: int, size: int) -> None:
+        if self._tail_bytes is None or size <= self._tail_bytes:
+            return
+        self.offset, self.begins_torn = size - self._tail_bytes, True
+        self._head = os.pread(descriptor, _FINGERPRINT_BYTES, 0)
+        before = min(_FINGERPRINT_BYTES, self.offset)
+        self._tail = os.pread(descriptor, before, self.offset - before)
+        self._inode = os.fstat(descriptor).st_ino
+
+    def _change_of(self, descriptor: int, status: os.stat_result) -> Restart | None:
+        if status.st_ino != self._inode:
+            return "replaced"
+        if status.st_size < self.offset:
+            return "emptied"
+        head = os.pread(descriptor, len(self._head), 0)
+        tail = os.pread(descriptor, len(self._tail), self.offset - len(self._tail))
+        return None if head == self._head and tail == self._tail else "rewritten"
+
+    def _complete_lines(self, descriptor: int) -> bytes:
+        size = self._chunk_bytes
+        while True:
+            data = os.pread(descriptor, size, self.offset)
+            end = self._end_of_lines(data)
+            if end or len(data) < size:
+                return data[:end]
+            size *= 2
+
+    def _end_of_lines(self, data: bytes) -> int:
+        """A carriage return at the very end may be the half of a line end, so it waits for the next byte."""
+        searched = data[:-1] if data.endswith(b"\r") else data
+        return max(searched.rfind(end) for end in self._ends) + 1
+
+    def _remember(self, data: bytes) -> None:
+        self.offset += len(data)
+        if len(self._head) < _FINGERPRINT_BYTES:
+            self._head = (self._head + data)[:_FINGERPRINT_BYTES]
+        self._tail = (self._tail + data[-_FINGERPRINT_BYTES:])[-_FINGERPRINT_BYTES:]
