@@ -100,6 +100,8 @@ def _decoder(hint: Any) -> Decoder:
         return _text
     if origin in (typing.Union, types.UnionType):
         return _optional(typing.get_args(hint))
+    if origin is tuple and Ellipsis not in typing.get_args(hint):
+        return functools.partial(_fixed, tuple(_decoder(one) for one in typing.get_args(hint)))
     if origin is tuple:
         item = _decoder(typing.get_args(hint)[0])
         return lambda value: tuple([item(one) for one in value])
@@ -114,6 +116,12 @@ def _decoder(hint: Any) -> Decoder:
         return _truth
     assert isinstance(hint, type) and dataclasses.is_dataclass(hint), f"no decoder for {hint!r}"
     return functools.partial(_build, hint)
+
+
+def _fixed(items: tuple[Decoder, ...], value: Any) -> tuple[Any, ...]:
+    if not isinstance(value, list) or len(value) != len(items):
+        raise TypeError(f"expected a list of {len(items)}, found {value!r}")
+    return tuple([item(one) for item, one in zip(items, value, strict=True)])
 
 
 def _optional(members: tuple[Any, ...]) -> Decoder:

@@ -39,7 +39,11 @@ class ModelInfo:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Start:
-    """The engine has loaded everything and is about to train."""
+    """The engine has loaded everything and is about to train.
+
+    `judged` are the codes of the alerts that the engine raises itself, so that a reader judges only the rest; a log of
+    an earlier version has none. `slow_paths` say, a sentence each, what runs slower on this machine than it could.
+    """
 
     kind: ClassVar[str] = "start"
     run: str
@@ -50,6 +54,8 @@ class Start:
     world_size: int = 1
     gpus: tuple[str, ...] = ()
     total_steps: int | None = None
+    judged: tuple[str, ...] = ()
+    slow_paths: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,7 +152,8 @@ class Estimate:
     """What the GPU's memory was expected to come to before training began, GiB.
 
     `peak` is the most that a step of the longest batch allocates at once, `reserved` what the allocator takes for it;
-    `components` are the parts of the peak by name, and `decides` is the phase of a step in which it is reached.
+    `components` are the parts of the peak by name, and `decides` is the phase of a step in which it is reached. `tok_s`
+    is the speed expected of such steps, tokens a second with padding; None where this GPU's rate is not known.
     """
 
     kind: ClassVar[str] = "estimate"
@@ -154,11 +161,15 @@ class Estimate:
     reserved: float
     components: dict[str, float]
     decides: str
+    tok_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Eval:
-    """Mean loss over the evaluation data after `step` steps; `best` says that none was lower before."""
+    """Mean loss over the evaluation data after `step` steps; `best` says that none was lower before.
+
+    It took `seconds`, 0 where that was not measured.
+    """
 
     kind: ClassVar[str] = "eval"
     step: int
@@ -166,6 +177,7 @@ class Eval:
     name: str = "eval"
     tokens: int = 0
     best: bool = False
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,7 +203,10 @@ class Gpu:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Host:
-    """The machine, once a second. `cpu` is the engine's share in percent of one core; memory in GiB."""
+    """The machine, once a second. `cpu` is the engine's share in percent of one core; memory in GiB.
+
+    `io_pressure` is the percentage of the last ten seconds in which some process waited for a disk, by Linux's count.
+    """
 
     kind: ClassVar[str] = "host"
     cpu: float
@@ -200,15 +215,21 @@ class Host:
     cores: int = 1
     memory_available: float | None = None
     memory_total: float | None = None
+    io_pressure: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Advice:
-    """A configuration key to try and the value to try it with."""
+    """A configuration key to try and the value to try it with.
+
+    `also` are other keys and their values, without which the config would be refused or mean something else. The value
+    is None where the run's own is not known.
+    """
 
     key: str
     value: Scalar
     why: str = ""
+    also: tuple[tuple[str, Scalar], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
