@@ -15,8 +15,8 @@ from engine.model.recompute.forward import RecomputedForward
 
 INDUCTOR = "inductor"
 WITHOUT_PADDED_PRODUCTS: dict[str, Any] = {"shape_padding": False}
-"""Widths are multiples of 8 already (lines are padded so), so that there is nothing to win; and whether padding would
-pay asks how many tokens there are, which ties the graph to more or to less of them: a short last batch compiled again."""
+"""Lines are padded to multiples of 8, so that there is nothing to win; and whether padding would pay asks how many
+tokens there are, which ties the graph to more or to less of them: a short last batch was compiled again."""
 
 
 class Kinds:
