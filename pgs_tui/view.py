@@ -59,7 +59,7 @@ class Ground:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """`window` in units of the axis, None for the whole run; `cursor` a step number, so that no rewind leaves it nowhere.
+    """`window` in units of the axis, None for the whole run; `cursor` a step number, which survives a rewind.
 
     With `follow` a window keeps its width, and moves on with the newest step.
     """
@@ -85,14 +85,14 @@ class View:
         return None if self.cursor is None else ground.index_of(self.cursor)
 
     def zoomed(self, factor: float, ground: Ground) -> View:
-        """`factor` times as close around the cursor, else towards the newest step that is seen; below 1 away from it."""
+        """`factor` times as close around the cursor, else at the newest step that is seen; below 1 farther away."""
         start, end = self.seen(ground)
         index = self.index(ground)
         about = ground.positions[index] if index is not None else min(end, ground.newest)
         width = (end - start) / factor
         if width >= ground.end - ground.positions[0]:
             return replace(self, window=None)
-        if factor > 1 and width < ground.narrowest(about) or width <= 0:
+        if (factor > 1 and width < ground.narrowest(about)) or width <= 0:
             return self
         begin = about - (about - start) / factor if index is not None else min(end, ground.newest + width / 8) - width
         return replace(self, window=_within(_snapped(begin, width), ground))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -136,7 +138,20 @@ def test_another_axis_shows_the_same_steps() -> None:
     assert View().on_axis("time", RUN, TOKENS) == View("time")
 
 
-KEYS = st.lists(st.sampled_from(["+", "-", "<", ">", "left", "right", "home", "end", "f", "0", "n", "t"]), max_size=25)
+MOVES: dict[str, Callable[[View, Ground], View]] = {
+    "+": lambda view, here: view.zoomed(2, here),
+    "-": lambda view, here: view.zoomed(0.5, here),
+    "<": lambda view, here: view.panned(-0.5, here),
+    ">": lambda view, here: view.panned(0.5, here),
+    "left": lambda view, here: view.moved(-1, 60, here),
+    "right": lambda view, here: view.moved(10, 60, here),
+    "home": lambda view, here: view.at_start(here),
+    "end": lambda view, here: view.at_end(),
+    "f": lambda view, here: view.following(here),
+    "0": lambda view, here: view.all(),
+    "n": lambda view, here: view.at(here.steps[len(here.steps) // 2], here),
+}
+KEYS = st.lists(st.sampled_from([*MOVES, "t"]), max_size=25)
 GAPS = st.lists(st.sampled_from([0.0, 1e-9, 1.0, 7.0, 1e6]), min_size=1, max_size=40)
 
 
@@ -150,23 +165,11 @@ def test_no_keys_lead_nowhere(keys: list[str], gaps: list[float], growth: list[f
     by_step = Ground(tuple(steps), tuple(map(float, steps)), steps[-1] + 1.0)
     view = View()
     for key in keys:
-        here = ground if view.axis == "time" else by_step
-        view = {
-            "+": lambda: view.zoomed(2, here),
-            "-": lambda: view.zoomed(0.5, here),
-            "<": lambda: view.panned(-0.5, here),
-            ">": lambda: view.panned(0.5, here),
-            "left": lambda: view.moved(-1, 60, here),
-            "right": lambda: view.moved(10, 60, here),
-            "home": lambda: view.at_start(here),
-            "end": lambda: view.at_end(),
-            "f": lambda: view.following(here),
-            "0": lambda: view.all(),
-            "n": lambda: view.at(steps[len(steps) // 2], here),
-            "t": lambda: view.on_axis(
-                "time" if view.axis == "step" else "step", here, by_step if here is ground else ground
-            ),
-        }[key]()
+        here, other = (ground, by_step) if view.axis == "time" else (by_step, ground)
+        if key == "t":
+            view = view.on_axis("time" if other is ground else "step", here, other)
+        else:
+            view = MOVES[key](view, here)
         now = ground if view.axis == "time" else by_step
         start, end = view.seen(now)
         assert start < end, "there is always something to draw"
