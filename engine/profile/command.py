@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import sys
 from dataclasses import replace
 
@@ -14,7 +15,7 @@ from engine.printing.paper import paper_for
 from engine.profile.cards import look
 from engine.profile.document import Measured, Profile
 from engine.profile.gpu_choice import Choice, choose
-from engine.profile.profiler import Wishes, profile_of
+from engine.profile.profiler import Wishes, import_libraries, profile_of
 from engine.rundir import resolve_run
 
 
@@ -85,6 +86,8 @@ def _print(options: argparse.Namespace, loaded: Loaded, profile: Profile) -> Non
 
 
 def _found_out(options: argparse.Namespace, loaded: Loaded, choice: Choice) -> Profile:
+    import_libraries()
+    gc.freeze()  # what is there now stays to the end of the command
     from engine.profile.run_length import known_data, run_length
 
     wishes = Wishes(

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from engine.errors import UserError
 from engine.memory.layers.attention import trace_attention
+from engine.memory.layers.outputs import Outputs, Remembering
 from engine.model.attention.interface import KINDS, by_documents
 from engine.model.decoder import decoder_layers, decoder_of
 from engine.model.delta_rule.mixer import can_replace, replace_forward
@@ -65,10 +66,10 @@ class Told:
 class OneOfEach:
     """A decoder of one layer of each kind on the meta device, with the engine's operators and a GPU's attention in it.
 
-    The model that it is taken from stays as it is.
+    The model that it is taken from stays as it is. `outputs` are those of models before.
     """
 
-    def __init__(self, model: PreTrainedModel) -> None:
+    def __init__(self, model: PreTrainedModel, outputs: Outputs) -> None:
         kinds = kinds_of(model)
         if not kinds:
             raise UserError("the model has no decoder layer: its num_hidden_layers is 0")
@@ -86,6 +87,7 @@ class OneOfEach:
         self.decoder: Any = copy.deepcopy(decoder, memo)
         self.decoder.forward = ToldForward(self.decoder.forward)  # there are no numbers to find packs by
         self.layers: Mapping[str, nn.Module] = dict(zip(kinds, chosen, strict=True))
+        self.outputs = outputs
         self._told: dict[tuple[int, int, bool], dict[str, Told]] = {}
         self.hidden_size = int(text.hidden_size)
         self.dtype: torch.dtype = model.dtype
@@ -113,7 +115,7 @@ class OneOfEach:
         ids = torch.empty(lines, length, dtype=torch.int64, device="meta")
         documents = _of_packs(self.decoder, ids) if packs and self._takes_documents else {}
         try:
-            with torch.no_grad():
+            with torch.no_grad(), Remembering(self.outputs):
                 self.decoder(input_ids=ids, use_cache=False, **documents)
         finally:
             for name, layer in self.layers.items():

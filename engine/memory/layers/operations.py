@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import torch
@@ -43,6 +44,7 @@ _FUSIBLE = frozenset(
 """What is no pointwise operation by torch's own tag, and becomes one, or a reduction between two, in the compiler."""
 
 
+@cache
 def is_fusible(operator: Any) -> bool:
     """Whether the compiler makes this part of a kernel of its own: pointwise operations, reductions and copies.
 
@@ -52,6 +54,7 @@ def is_fusible(operator: Any) -> bool:
     return torch.Tag.pointwise in operator.tags or name in _FUSIBLE or name in _REDUCTIONS
 
 
+@cache
 def is_reduction(name: str) -> bool:
     """Whether an operation by this name sums up along a dimension: its result is written, and read by others."""
     return _own_name(name) in _REDUCTIONS

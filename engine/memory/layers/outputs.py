@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.utils._python_dispatch import TorchDispatchMode
 
 _KEPT = 50_000
 """Calls that are remembered, of a kilobyte each; a layer has about 300, recorded with four batches."""
@@ -39,6 +41,8 @@ class Outputs:
 
     def of(self, operator: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """What the operator returns for these arguments, in the same shapes, strides and types, aliases included."""
+        if not _makes_new(operator):
+            return operator(*args, **kwargs)
         try:
             key = (operator, torch.get_default_dtype(), *_described(args), *_described(kwargs.items()))
         except _NotDescribedError:
@@ -49,23 +53,49 @@ class Outputs:
         if new is None:
             if len(self._known) >= _KEPT:
                 self._known.clear()
-            self._known[key] = () if operator._schema.is_mutable else _new(out, tensors_in((args, kwargs)))
+            self._known[key] = _new(out, tensors_in((args, kwargs)))
         return out
+
+
+class Remembering(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """While it is entered, what runs is asked of `outputs` first."""
+
+    def __init__(self, outputs: Outputs) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self._outputs = outputs
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """Nothing is compiled here, so that torch need not keep its compiler out of every single call."""
+        return False
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return self._outputs.of(func, args, kwargs or {})
+
+
+@cache
+def _makes_new(operator: Any) -> bool:
+    """Whether its outputs are no views by its own words, nor written in place."""
+    schema = operator._schema
+    return not schema.is_mutable and all(one.alias_info is None for one in schema.returns)
 
 
 def tensors_in(value: Any) -> list[Tensor]:
     """The tensors among what an operator takes or returns."""
-    return list(_walk(value))
+    found: list[Tensor] = []
+    _collect(value, found)
+    return found
 
 
-def _walk(value: Any) -> Iterator[Tensor]:
+def _collect(value: Any, found: list[Tensor]) -> None:
     if isinstance(value, Tensor):
-        yield value
+        found.append(value)
     elif isinstance(value, (tuple, list)):
         for one in value:
-            yield from _walk(one)
+            _collect(one, found)
     elif isinstance(value, dict):
-        yield from _walk(list(value.values()))
+        for one in value.values():
+            _collect(one, found)
 
 
 class _NotDescribedError(Exception):

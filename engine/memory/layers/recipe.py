@@ -81,7 +81,7 @@ def _recompute(layer: nn.Module, one_of_each: OneOfEach, told: Told, recipe: Rec
         recorder = MatmulRecorder(weights_by_key(layer))
         forward.contexts = partial(lambda seen: (nullcontext(), seen), recorder)
         hidden = torch.empty(1, PROBE_TOKENS, one_of_each.hidden_size, dtype=one_of_each.dtype, device="meta")
-        pass_through(layer, hidden, told)
+        pass_through(layer, hidden, told, one_of_each.outputs)
         costs = recorder.costs
     forward.contexts = noop_context_fn
     kept: Any

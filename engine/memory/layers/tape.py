@@ -8,6 +8,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import torch
@@ -88,6 +89,11 @@ class Tape(TorchDispatchMode):  # type: ignore[no-untyped-call]
         self._alive: dict[int, weakref.ref[Any]] = {}
         self._depth = 0
 
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """Nothing is compiled here, so that torch need not keep its compiler out of every single call."""
+        return False
+
     def number_of(self, tensor: Tensor) -> int | None:
         """The number of a living tensor's storage; None for one from before."""
         return self._numbers.get(int(tensor.untyped_storage()._cdata))
@@ -100,7 +106,7 @@ class Tape(TorchDispatchMode):  # type: ignore[no-untyped-call]
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         reads = [self._read(tensor) for tensor in tensors_in((args, kwargs))]
-        name = str(func._schema.name)
+        name, is_mutable = _known_of(func)
         imagine = self._imagined.get(name)
         if imagine is None:
             out = self._outputs.of(func, args, kwargs)
@@ -111,7 +117,7 @@ class Tape(TorchDispatchMode):  # type: ignore[no-untyped-call]
             self._depth -= 1
         read = tuple(dict.fromkeys(number for number in reads if number is not None))
         written = tuple(dict.fromkeys(number for one in tensors_in(out) if (number := self._written(one)) is not None))
-        if not func._schema.is_mutable and set(written) <= set(read) and not self._depth:
+        if not is_mutable and set(written) <= set(read) and not self._depth:
             return out  # a view
         fusible = imagine is None and not self._depth and is_fusible(func)
         if not self._depth:
@@ -148,3 +154,9 @@ class Tape(TorchDispatchMode):  # type: ignore[no-untyped-call]
         self._alive.pop(place, None)
         if number is not None:
             self.recording.storages[number].died = len(self.recording.operations)
+
+
+@cache
+def _known_of(operator: Any) -> tuple[str, bool]:
+    """Its name, and whether it writes to an input."""
+    return str(operator._schema.name), bool(operator._schema.is_mutable)

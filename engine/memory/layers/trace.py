@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from engine.memory.layers.imagined import IMAGINED
 from engine.memory.layers.kinds import Told
-from engine.memory.layers.outputs import Outputs
+from engine.memory.layers.outputs import Outputs, Remembering
 from engine.memory.layers.tape import Imagined, Recording, Tape
 
 
@@ -48,11 +48,12 @@ def record(
             weight.grad = None
 
 
-def pass_through(layer: nn.Module, hidden: Tensor, told: Told) -> None:
+def pass_through(layer: nn.Module, hidden: Tensor, told: Told, outputs: Outputs) -> None:
     """A layer forward and backward, without a gradient of its weights."""
-    leaf = hidden.detach().requires_grad_()
-    output = output_of(layer(leaf, *told.args, **told.kwargs))
-    torch.autograd.grad(output, leaf, torch.empty_like(output))
+    with Remembering(outputs):
+        leaf = hidden.detach().requires_grad_()
+        output = output_of(layer(leaf, *told.args, **told.kwargs))
+        torch.autograd.grad(output, leaf, torch.empty_like(output))
 
 
 def output_of(returned: Any) -> Tensor:

@@ -29,10 +29,9 @@ class TracedLayers:
     """
 
     def __init__(self, model: PreTrainedModel, outputs: Outputs | None = None) -> None:
-        self._outputs = outputs or Outputs()
         self._name = type(model).__name__
         with self._explained():
-            self._one_of_each = OneOfEach(model)
+            self._one_of_each = OneOfEach(model, outputs or Outputs())
         self._by_recipe: dict[Recipe, Mapping[str, HoldsByBatch]] = {}
 
     def held(self, recipe: Recipe, lines: int, length: int, slices: int) -> Mapping[str, Held]:
@@ -53,7 +52,7 @@ class TracedLayers:
             size, dtype = self._one_of_each.hidden_size, self._one_of_each.dtype
             hidden = torch.empty(lines, length, size, dtype=dtype, device="meta")
             frees_gradients = recipe.frees_gradients and not recipe.compiles
-            return record(layer, hidden, told, frees_gradients=frees_gradients, outputs=self._outputs)
+            return record(layer, hidden, told, frees_gradients=frees_gradients, outputs=self._one_of_each.outputs)
 
         gradients = sum(weight.nbytes for weight in layer.parameters() if weight.requires_grad)
         return sizes_of(recorded, gradients, compiles=recipe.compiles)
