@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from engine.events import Batch, End, EventReader, Stamped
+from engine.events.columns import Block
 from engine.rundir import RunDir, RunInfo, is_same_process, read_run_info
 from pgs_tui.runs.console import ConsoleTail
 
@@ -43,7 +44,11 @@ class Log(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """What one poll brought. `life` is the state of the engine now, `exit_code` its exit code if it was ours."""
+    """What one poll brought. `life` is the state of the engine now, `exit_code` its exit code if it was ours.
+
+    `columns` are a long past in the order of the log; they come before the `events`, whose lines begin in the log at
+    the bytes `offsets`.
+    """
 
     events: tuple[Stamped, ...] = ()
     log: tuple[str, ...] = ()
@@ -52,6 +57,16 @@ class Update:
     exit_code: int | None = None
     loading: bool = False
     """True while more of the past is still to come at once."""
+    columns: tuple[Block, ...] = ()
+    offsets: tuple[int, ...] = ()
+    restarted: bool = False
+    """The log was emptied or replaced: all that was known is void, and these events come from its new start."""
+    survey: bool = False
+    """A sample of the past to be drawn while it is read; all of it comes again, so it must not be kept."""
+    progress: float | None = None
+    """The share of the past that has been read, while `loading`."""
+    trouble: str | None = None
+    """Why the log cannot be read at the moment; it is tried again."""
 
 
 @dataclass
