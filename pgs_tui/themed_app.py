@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
+from rich.console import RenderableType
 from textual.app import App
 from textual.binding import BindingType
+from textual.screen import Screen
 
 from pgs_tui.driver import SturdyDriver
+from pgs_tui.frugal import frugal
 from pgs_tui.goals import Goal
 from pgs_tui.look import Look
 from pgs_tui.themes import THEMES
@@ -46,3 +49,6 @@ class ThemedApp(App[Goodbye], inherit_bindings=False):
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Colours of the roles for themes that name none."""
         return THEMES["dark"].variables
+
+    def _display(self, screen: Screen[Any], renderable: RenderableType | None) -> None:
+        super()._display(screen, frugal(renderable))
