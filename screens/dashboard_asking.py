@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 from textual.message import Message
 
-from screens.dashboard_panes import DashboardPanes
+from screens.dashboard_showing import DashboardShowing
 
 
-class DashboardAsking(DashboardPanes):
+class DashboardAsking(DashboardShowing):
     """The keys that leave the run or change it."""
 
     class Leaving(Message, namespace="dashboard_screen"):

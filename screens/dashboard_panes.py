@@ -1,18 +1,14 @@
-"""The dashboard's panes: what stands where, and how they are brought up to date."""
+"""The dashboard's panes: what stands where."""
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
-from threading import Event
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.events import Resize
-from textual.message import Message
 from textual.screen import Screen
-from textual.timer import Timer
 
 from pgs_tui.keys import hints_of
 from pgs_tui.look import Look
@@ -21,22 +17,13 @@ from pgs_tui.widgets.banner import Banner
 from pgs_tui.widgets.chart_panel import ChartPanel
 from pgs_tui.widgets.drawn import Drawn
 from pgs_tui.widgets.key_bar import KeyBar
-from pgs_tui.widgets.lines import Role
 from pgs_tui.widgets.log_panel import LogPanel
 from pgs_tui.widgets.memory_panel import MemoryPanel
 from pgs_tui.widgets.panel import Panel
-from pgs_tui.widgets.status_line import Status, StatusLine
-
-if TYPE_CHECKING:  # what the first frame does not need is imported after it
-    from pgs_tui.runs.follow import Follower, Update
-    from screens.live import LiveRun
+from pgs_tui.widgets.status_line import StatusLine
 
 STYLE_SHEET = Path(__file__).with_name("dashboard.tcss")
-REFRESH_SECONDS = 0.25
-MESSAGE_SECONDS = 8.0
-SMOOTHINGS = (0.98, 0.9, None)
 FRAMED_LOG_LINES = 20
-LAST_WORDS = 5
 
 
 def size_classes(width: int, height: int) -> dict[str, bool]:
@@ -51,31 +38,14 @@ def size_classes(width: int, height: int) -> dict[str, bool]:
 
 
 class DashboardPanes(Screen[None], inherit_bindings=False):
-    """Give it a run with `follow`. `show_now` shows what is known of it."""
+    """The widgets, and where they stand in a terminal of any size."""
 
     CSS_PATH: ClassVar = STYLE_SHEET
     AUTO_FOCUS = ""
 
-    class Arrived(Message, namespace="dashboard_screen"):
-        """News of the run, from the thread that follows it."""
-
-        def __init__(self, update: Update) -> None:
-            super().__init__()
-            self.update = update
-
-    def __init__(self, run_name: str, look: Look, opening: str = "starting") -> None:
+    def __init__(self, look: Look) -> None:
         super().__init__()
-        self.live: LiveRun | None = None
-        self._run_name = run_name
-        self._look = look
-        self._opening = opening
-        self._gone = Event()
-        self._held = False
-        self._smoothing = 0
-        self._refreshed = 0.0
-        self._refresh_timer: Timer | None = None
-        self._message_timer: Timer | None = None
-        self._new_log: list[tuple[str, Role]] = []
+        self.look = look
         self._make_widgets()
 
     def _make_widgets(self) -> None:
@@ -90,7 +60,7 @@ class DashboardPanes(Screen[None], inherit_bindings=False):
         self.log_panel = LogPanel(id="log")
         self.key_bar = KeyBar(hints_of("dashboard"), id="keys")
         for drawn in self.drawn:
-            drawn.glyphs = self._look.glyphs
+            drawn.glyphs = self.look.glyphs
 
     @property
     def panels(self) -> tuple[Panel, ...]:
@@ -113,91 +83,6 @@ class DashboardPanes(Screen[None], inherit_bindings=False):
         yield self.log_panel
         yield self.key_bar
 
-    def on_mount(self) -> None:
-        self._show_status()
-        self.set_interval(1.0, self._show_status)
-
-    def on_unmount(self) -> None:
-        self._gone.set()
-
     def on_resize(self, event: Resize) -> None:
         self.log_panel.framed = event.size.height >= FRAMED_LOG_LINES
         self.update_classes(size_classes(*event.size))
-
-    def follow(self, live: LiveRun, follower: Follower) -> None:
-        """Show this run from now on."""
-        self.live = live
-
-        def deliver(update: Update) -> None:
-            self.post_message(self.Arrived(update))
-
-        self.run_worker(lambda: follower.run(deliver, self._gone.wait), thread=True, group="follower")
-
-    def announce(self, opening: str) -> None:
-        """Say what goes on before there is a run."""
-        self._opening = opening
-        self._show_status()
-
-    def on_dashboard_screen_arrived(self, message: Arrived) -> None:
-        assert self.live is not None, "news without a run"
-        update = message.update
-        self.live.take(update)
-        self._new_log += [(text, "text") for text in update.log] + [(note, "warn") for note in update.notes]
-        if update.notes:
-            self.say(update.notes[-1], "warn")
-        self._refresh_soon()
-
-    def _refresh_soon(self) -> None:
-        """At most once every REFRESH_SECONDS, and at once after a quiet time."""
-        if self._refresh_timer is None:
-            wait = max(self._refreshed + REFRESH_SECONDS - time.monotonic(), 0.001)
-            self._refresh_timer = self.set_timer(wait, self.show_now)
-
-    def show_now(self) -> None:
-        """Bring everything on the screen up to date."""
-        self._refreshed, self._refresh_timer = time.monotonic(), None
-        self._show_status()
-        if self.live is None:
-            return
-        for answer in self.live.answers():
-            self.say(*answer)
-        if not self._held or not self.live.going:
-            self._show_log()
-            self._show_ending(self.live)
-        if not self._held:
-            self._show_curves()
-            self.memory.show(self.live.memory())
-            self.alerts.show(self.live.incidents())
-
-    def _show_status(self) -> None:
-        if self.live is None:
-            self.status_line.show(Status(name=self._run_name, state=self._opening, age="no data yet"))
-        else:
-            self.status_line.show(self.live.status(self._held))
-            if self.live.unanswered and not self.key_bar.speaking:
-                self.say(f"{self.live.unanswered}: no answer yet, the engine looks for it between two steps")
-
-    def _show_log(self) -> None:
-        for role in dict.fromkeys(role for _, role in self._new_log):
-            self.log_panel.extend([text for text, one in self._new_log if one == role], role)
-        self._new_log.clear()
-
-    def _show_curves(self) -> None:
-        if self.live is not None:
-            views = self.live.curves(SMOOTHINGS[self._smoothing])
-            for chart in self.charts:
-                chart.show(views[chart.id or ""])
-
-    def _show_ending(self, live: LiveRun) -> None:
-        ending = live.ending(self.log_panel.last(LAST_WORDS))
-        self.banner.set_class(ending is not None, "said")
-        self.key_bar.offer(hints_of("dashboard", going=ending is None))
-        if ending is not None:
-            self.banner.show(*ending)
-
-    def say(self, text: str, role: Role = "accent") -> None:
-        """For a while, in place of the keys."""
-        if self._message_timer is not None:
-            self._message_timer.stop()
-        self.key_bar.say(text, role)
-        self._message_timer = self.set_timer(MESSAGE_SECONDS, self.key_bar.quiet)

@@ -10,10 +10,10 @@ from pgs_tui.look import GLYPH_NAMES
 from pgs_tui.widgets.chart_panel import ChartPanel
 from pgs_tui.widgets.drawn import Drawn
 from pgs_tui.widgets.lines import text_of
-from screens.dashboard_panes import SMOOTHINGS, DashboardPanes
+from screens.dashboard_showing import SMOOTHINGS, DashboardShowing
 
 
-class DashboardSeeing(DashboardPanes):
+class DashboardSeeing(DashboardShowing):
     """The keys that change the view, never the run."""
 
     class Inspecting(Message, namespace="dashboard_screen"):
@@ -95,7 +95,7 @@ class DashboardSeeing(DashboardPanes):
         self._show_curves()
 
     def action_glyphs(self) -> None:
-        if self._look.ascii_only:
+        if self.look.ascii_only:
             self.say("this terminal's encoding has only ASCII")
             return
         place = GLYPH_NAMES.index(self.key_bar.glyphs)
