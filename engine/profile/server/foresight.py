@@ -14,14 +14,14 @@ from engine.errors import UserError
 from engine.profile.flags import flags_of
 
 WAYS: tuple[tuple[str, tuple[object, ...]], ...] = (
-    ("train.gradient_checkpointing", ("full", "mixers", "selective", "none")),
     ("train.freeze_non_attention", (True, False)),
-    ("model.compile", (True, False)),
+    ("train.gradient_checkpointing", ("full", "mixers", "selective", "none")),
     ("memory.float8_training", (True, False)),
+    ("model.compile", (True, False)),
     ("data.packing", (True, False)),
     ("model.torch_dtype", ("auto", "bfloat16", "float32")),
 )
-"""Keys on which the trace of a layer depends, with their values."""
+"""Keys on which the trace of a layer depends, with their values, in the order of the screen."""
 
 
 class Foresight:
