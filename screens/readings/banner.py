@@ -1,17 +1,19 @@
-"""How the run ended, in words."""
+"""What has to be said in full: how the run ended, or what goes on while there is nothing to see."""
 
 from __future__ import annotations
 
 from pgs_tui.format import value, whole
 from pgs_tui.widgets.lines import Role
 from screens.readings.situation import OUTCOME_SIGNS, Situation
+from screens.readings.states import state_of
 
 
 def banner_of(situation: Situation, last_words: tuple[str, ...]) -> tuple[str, str, Role] | None:
-    """How the run ended, what there is to know about it, and its role; None while it goes on."""
+    """How the run ended, or what goes on; what there is to know about it; its role. None where the curves say it."""
     outcome, history = situation.outcome, situation.history
     if outcome == "running":
-        return None
+        state = state_of(situation)
+        return (state.sentence, state.more, state.role) if state.sentence else None
     sign, role = OUTCOME_SIGNS[outcome]
     heard = f"last words: {last_words[-1]}" if last_words else "its log is empty"
     if outcome == "killed":

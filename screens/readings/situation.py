@@ -31,6 +31,14 @@ class Situation:
     held: bool = False
     loading: bool = False
     """True while the run's past is still being read, and nothing can be said about its present."""
+    progress: float | None = None
+    """The share of the past that has been read, while `loading`."""
+    trouble: str | None = None
+    """Why the log cannot be read at the moment."""
+    host: str | None = None
+    """The machine where the engine runs, as far as is known."""
+    phase_since: float | None = None
+    """When the present phase began, in unix seconds."""
 
     @property
     def outcome(self) -> Outcome:

@@ -132,7 +132,7 @@ async def test_the_age_of_the_data_is_shown_and_late_news_stands_out(tmp_path: P
         assert "data < 1 s old" in app.texts["status"]
         app.now += 95
         app.dashboard.show_now()
-        assert "data 1 m 35 s old" in app.texts["status"]
+        assert "data 1 m 30 s old" in app.texts["status"]
         assert any(role == "warn" and "old" in text for text, role in app.dashboard.status_line.lines[0])
 
 

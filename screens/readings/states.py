@@ -1,0 +1,105 @@
+"""The states that a run can be in: for each a word, a sign and a sentence that says what goes on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from engine.events import Phase
+from pgs_tui.format import gib, percent, plain, whole
+from pgs_tui.widgets.lines import Role
+from screens.readings.age import age_of
+from screens.readings.situation import OUTCOME_SIGNS, Situation
+
+PHASE_SIGNS: dict[str, tuple[str, Role]] = {"training": ("●", "good"), "paused": ("‖", "warn")}
+BUSY: tuple[str, Role] = ("◐", "accent")
+PHASE_NAMES = {"rehearsing": "trying the longest batch"}
+SENTENCES = {
+    "downloading": "the model is downloaded; it stays on the disk for the next start",
+    "reading data": "the rows of the data are read",
+    "tokenizing": "rows become tokens; they stay on the disk for the next start",
+    "loading model": "the model's weights are read from the disk",
+    "rehearsing": "the longest batch is tried first, so that memory that is too small shows now, not in an hour",
+    "compiling": "the first step compiles and tunes kernels, which can take minutes; the next ones are quick",
+}
+"""What goes on before the first step. Later phases need no sentence: the curves speak."""
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """`sentence` and `more` are empty where sign and word say it all."""
+
+    sign: str
+    word: str
+    role: Role
+    sentence: str = ""
+    more: str = ""
+
+
+def state_of(situation: Situation) -> State:
+    """What the run is doing, as far as can be seen from here."""
+    outcome = situation.outcome
+    if situation.trouble and outcome == "running":
+        return _disconnected(situation)
+    if outcome != "running":
+        sign, role = OUTCOME_SIGNS[outcome]
+        return State(sign, outcome, role)
+    if situation.loading:
+        progress = f" {percent(situation.progress)}" if situation.progress is not None else ""
+        return State("◐", f"reading the log{progress}", "accent")
+    state = _of_phase(situation)
+    return _elsewhere(situation, state) if situation.life == "elsewhere" else state
+
+
+def _disconnected(situation: Situation) -> State:
+    known = situation.history.last_t
+    shown = f"what is shown is {age_of(situation.now - known)} old" if known is not None else "nothing is known yet"
+    return State(
+        sign="?",
+        word="disconnected",
+        role="bad",
+        sentence=f"? the log cannot be read: {plain(situation.trouble or '')}",
+        more=f"{shown}; it is tried again",
+    )
+
+
+def _elsewhere(situation: Situation, state: State) -> State:
+    host = plain(situation.host or "another machine")
+    return State(
+        sign=state.sign,
+        word=f"{state.word} on {host}",
+        role=state.role,
+        sentence=f"{state.sign} its engine runs on {host}, and cannot be seen from here: only its log tells of it",
+        more=state.sentence or "stop and pause are written to its folder, where the engine looks for them",
+    )
+
+
+def _of_phase(situation: Situation) -> State:
+    phase = situation.history.phase
+    if phase is None:
+        return State("○", "starting", "dim", "○ the engine starts", "then come the data, the model and the first step")
+    sign, role = PHASE_SIGNS.get(phase.name, BUSY)
+    word = plain(PHASE_NAMES.get(phase.name, phase.name)) + _progress(phase)
+    since = situation.phase_since
+    lasted = f" · {age_of(situation.now - since)} so far" if since is not None else ""
+    if phase.name == "paused":
+        return State(sign, word, role, *_paused(situation, lasted))
+    sentence = SENTENCES.get(phase.name)
+    return State(sign, word, role, f"{sign} {word}{lasted}" if sentence else "", sentence or "")
+
+
+def _paused(situation: Situation, lasted: str) -> tuple[str, str]:
+    step = situation.history.last_step
+    where = f" after step {whole(step)}" if step is not None else ""
+    return f"‖ paused{where}{lasted}", "it keeps its memory; P lets it go on, x stops it with a checkpoint"
+
+
+def _progress(phase: Phase) -> str:
+    if phase.progress is not None:
+        return f" {percent(phase.progress)}"
+    if phase.done is None:
+        return ""
+    if phase.unit == "bytes":
+        total = f"/{gib(phase.total / 2**30)}" if phase.total else ""
+        return f" {gib(phase.done / 2**30)}{total} GiB"
+    total = f"/{whole(phase.total)}" if phase.total else ""
+    return f" {whole(phase.done)}{total} {plain(phase.unit or '')}".rstrip()
