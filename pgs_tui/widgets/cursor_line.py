@@ -1,0 +1,80 @@
+"""What was measured at the step under the cursor, in the lines above the keys."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pgs_tui.widgets.drawn import Drawn
+from pgs_tui.widgets.lines import Line, line, line_width
+
+GAP = "  "
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One value in words: its name, itself, and what is usual there, which stands in brackets. Only `text` must be."""
+
+    name: str
+    text: str
+    usual: str = ""
+    warns: bool = False
+    """True where the value is far from what is usual."""
+
+
+@dataclass(frozen=True, slots=True)
+class CursorReading:
+    """The step first, then all that is known of it, what matters most first; `leads_to` is what Enter opens."""
+
+    parts: tuple[Measured, ...] = ()
+    leads_to: str = ""
+
+
+class CursorLine(Drawn):
+    """Fills its lines part by part, with what is usual as far as there is room for it.
+
+    What finds no room at all is left out, the last parts first, but never the first one, nor what Enter opens.
+    """
+
+    def __init__(self, *, id: str) -> None:
+        super().__init__(id=id)
+        self._reading = CursorReading()
+
+    def show(self, reading: CursorReading) -> None:
+        """Show another step; nothing is repainted when nothing changed."""
+        if reading != self._reading:
+            self._reading = reading
+            self.redraw()
+
+    def draw(self, width: int, height: int) -> Sequence[Line]:
+        end = line((GAP, "text"), ("Enter", "key"), (f" {self._reading.leads_to}", "dim")) if width >= 40 else ()
+        end = end if self._reading.leads_to else ()
+        rows: list[Line] = []
+        for explained in range(len(self._reading.parts), -1, -1):
+            parts = [_words(part, usual=place < explained) for place, part in enumerate(self._reading.parts)]
+            rows, left = _filled(parts, width - 1, height, line_width(end))
+            if not left:
+                break
+        rows[-1:] = [line(*rows[-1], *end)] if rows else []
+        return [line((" ", "text"), *row) for row in rows]
+
+
+def _words(part: Measured, usual: bool) -> Line:
+    brackets = f" ({part.usual})" if part.usual and usual else ""
+    name = f"{part.name} " if part.name else ""
+    return line((name, "dim"), (part.text, "warn" if part.warns else "value"), (brackets, "dim"))
+
+
+def _filled(parts: list[Line], width: int, height: int, reserved: int) -> tuple[list[Line], int]:
+    """The parts in at most `height` lines, of whose last one `reserved` cells stay free; and how many were left out."""
+    rows: list[Line] = []
+    waiting = list(parts)
+    while waiting and len(rows) < height:
+        room = width - (reserved if len(rows) == height - 1 else 0)
+        row: Line = waiting.pop(0) if not rows or line_width(waiting[0]) <= room else ()
+        while waiting and row and line_width(row) + len(GAP) + line_width(waiting[0]) <= room:
+            row = line(*row, (GAP, "text"), *waiting.pop(0))
+        if not row:
+            break
+        rows.append(row)
+    return rows, len(waiting)
