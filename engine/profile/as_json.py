@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.memory.room import Room
+from engine.memory.advice.room import Room
 from engine.profile.comparison import measured_document
 from engine.profile.document import Profile
 

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from engine.memory.phases import COMPONENTS
+from engine.memory.estimate.phases import COMPONENTS
 from engine.printing.paper import Ink, Paper
 from engine.profile.amounts import dollars, duration, operations, setting
 from engine.profile.comparison import compare, comparison_lines, sentence

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.config import Config
 from engine.errors import UserError
-from engine.memory.work import MeasuredSpeed
+from engine.memory.advice.work import MeasuredSpeed
 from engine.profile.comparison import HELD, besides
 from engine.profile.measure import Measurement
 from engine.rundir import registry_path, replace_text

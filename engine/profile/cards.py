@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 import psutil
 
-from engine.memory.gpus import gpu_called
-from engine.memory.room import Holder, Room
+from engine.memory.advice.gpus import gpu_called
+from engine.memory.advice.room import Holder, Room
 from engine.monitor import (
     Card,
     CardMemory,

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from engine.memory.room import Room
-from engine.memory.verdict import Verdict, Word
+from engine.memory.advice.room import Room
+from engine.memory.advice.verdict import Verdict, Word
 
 if TYPE_CHECKING:
-    from engine.memory.changes import Change
+    from engine.memory.advice.changes import Change
+    from engine.memory.advice.work import Work
     from engine.memory.estimate import Estimate
-    from engine.memory.work import Work
     from engine.profile.measure import Measurement
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from engine.errors import UserError
-from engine.memory.gpus import gpu_named
-from engine.memory.room import Room, room_of
+from engine.memory.advice.gpus import gpu_named
+from engine.memory.advice.room import Room, room_of
 from engine.profile.cards import Cards
 
 HOW_TO_NAME_ONE = "name one with --gpu, or its memory with --gpu_memory_gb"

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from engine.config import Config
-from engine.memory.levers import with_values
+from engine.memory.advice.levers import with_values
 from engine.monitor import MachineMemory, machine_memory
 from engine.units import GIB
 

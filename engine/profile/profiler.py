@@ -10,18 +10,18 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from engine.config import Config, Loaded
-from engine.memory.gpus import gpus
-from engine.memory.room import Room, room_of
-from engine.memory.verdict import Verdict, judge, what_it_cannot
+from engine.memory.advice.gpus import gpus
+from engine.memory.advice.room import Room, room_of
+from engine.memory.advice.verdict import Verdict, judge, what_it_cannot
 from engine.profile.document import Fitting, Measured, Profile
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
-    from engine.memory.changes import Change
+    from engine.memory.advice.changes import Change
+    from engine.memory.advice.work import RunLength, Work
     from engine.memory.estimate import Estimate
-    from engine.memory.model_shape import ModelShape
-    from engine.memory.work import RunLength, Work
+    from engine.memory.estimate.model_shape import ModelShape
     from engine.model.flops import Products
     from engine.profile.calibration import Calibration
 
@@ -49,7 +49,7 @@ def profile_of(
     `between` is called again and again while changes are looked for, which may take seconds too.
     Raises UserError where the model has no shape that is known here, or cannot be trained so.
     """
-    from engine.memory.model_shape import model_shape
+    from engine.memory.estimate.model_shape import model_shape
 
     import_libraries()
     config, room = loaded.config, wishes.room
@@ -79,8 +79,8 @@ def import_libraries() -> None:
         import transformers.modeling_utils  # noqa: F401
         from transformers.utils import logging
 
-        import engine.memory.estimate
-        import engine.memory.work  # noqa: F401
+        import engine.memory.advice.work
+        import engine.memory.estimate  # noqa: F401
 
     logging.set_verbosity_error()
 
@@ -135,7 +135,7 @@ def _changes(
     between: Callable[[], None],
 ) -> tuple[Change, ...]:
     """Each judged by an estimate that was made in the same way."""
-    from engine.memory.changes import cheapest_changes
+    from engine.memory.advice.changes import cheapest_changes
 
     def estimator(other: Config) -> Estimate:
         between()
@@ -159,8 +159,8 @@ def _work(
     length: RunLength,
     price: float | None,
 ) -> Work:
-    from engine.memory.levers import with_values
-    from engine.memory.work import work_of
+    from engine.memory.advice.levers import with_values
+    from engine.memory.advice.work import work_of
 
     gpu = room.gpu if room is not None else None
     if room is not None and what_it_cannot(config, room):  # as changes are compared: with what it can do

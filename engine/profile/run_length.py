@@ -19,7 +19,7 @@ from engine.data.sources.specs import specs_of
 from engine.data.training_order import make_sampler, padding_share
 from engine.datasets_named import is_hub_name
 from engine.errors import UserError
-from engine.memory.work import RunLength
+from engine.memory.advice.work import RunLength
 from engine.model.architectures import shipped_folder
 from engine.model.hub import is_local
 from engine.model.tokenizer import load_tokenizer

@@ -30,7 +30,7 @@ from unittest.mock import patch
 from engine.config import Config
 from engine.errors import UserError
 from engine.memory.estimate import Estimate, estimate_memory
-from engine.memory.model_shape import model_shape
+from engine.memory.estimate.model_shape import model_shape
 from engine.profile.comparison import compare
 from engine.profile.gpu_to_measure import GpuToMeasure, gpu_to_measure
 from engine.profile.measure import Measurement, MeasuringStoppedError, measure

@@ -9,7 +9,7 @@ import yaml
 
 from engine.config import Config, load_config
 from engine.memory.estimate import estimate_memory
-from engine.memory.model_shape import model_shape
+from engine.memory.estimate.model_shape import model_shape
 from engine.profile.calibration import calibration_of
 from engine.profile.comparison import compare
 from engine.profile.gpu_to_measure import gpu_to_measure

@@ -15,7 +15,7 @@ from typing import Any
 
 from engine.config import Config, load_config
 from engine.memory.estimate import Estimate, estimate_memory
-from engine.memory.model_shape import model_shape
+from engine.memory.estimate.model_shape import model_shape
 
 CONFIGS = Path(__file__).parents[2] / "configs"
 RECIPES = sorted((CONFIGS / "qwen35_4b").glob("*.yaml"))

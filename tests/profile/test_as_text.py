@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from engine.memory.changes import Change
-from engine.memory.room import Holder, Room
-from engine.memory.verdict import judge
-from engine.memory.work import Work
+from engine.memory.advice.changes import Change
+from engine.memory.advice.room import Holder, Room
+from engine.memory.advice.verdict import judge
+from engine.memory.advice.work import Work
 from engine.printing.paper import Paper
 from engine.printing.visible import Signs
 from engine.profile.as_text import ProfilePrinter

@@ -10,7 +10,7 @@ import pytest
 
 from engine.config import Config, load_config
 from engine.errors import UserError
-from engine.memory.room import Room
+from engine.memory.advice.room import Room
 from engine.profile.cards import Cards
 from engine.profile.document import Measured
 from engine.profile.measure import MeasuringProgress

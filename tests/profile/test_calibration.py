@@ -10,9 +10,9 @@ import pytest
 
 from engine.config import Config, load_config
 from engine.errors import UserError
+from engine.memory.advice.room import Room
+from engine.memory.advice.work import RunLength
 from engine.memory.estimate import Phase
-from engine.memory.room import Room
-from engine.memory.work import RunLength
 from engine.profile.calibration import Calibration, calibration_of, calibration_path, recipe_kind, store
 from engine.profile.document import Profile
 from engine.profile.profiler import Wishes, profile_of

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.memory.verdict import judge
+from engine.memory.advice.verdict import judge
 from engine.monitor import MachineMemory, Nvml, NvmlError, machine_memory
 from engine.profile.cards import Cards, look
 from tests.engine.recorded_nvml import (
@@ -21,7 +21,7 @@ from tests.engine.recorded_nvml import (
     four_cards,
     slice_of,
 )
-from tests.memory.test_verdict import Needed
+from tests.memory.advice.test_verdict import Needed
 
 
 def cards_of(nvml: Nvml, visible: str | None = None, *, host_pids: bool = True, **settings: object) -> Cards:

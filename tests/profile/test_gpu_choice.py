@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from engine.errors import UserError
-from engine.memory.room import Holder, Room
+from engine.memory.advice.room import Holder, Room
 from engine.profile.cards import Cards
 from engine.profile.gpu_choice import choose, names_here
 

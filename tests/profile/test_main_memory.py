@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from engine.config import Config, load_config
+from engine.memory.advice.levers import with_values
 from engine.memory.estimate import Estimate, Phase
-from engine.memory.levers import with_values
 from engine.monitor import MachineMemory, machine_memory
 from engine.profile.main_memory import main_memory_warnings
 from tests.engine.recorded_nvml import GIB, MIB

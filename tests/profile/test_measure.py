@@ -17,7 +17,7 @@ from engine.config import load_config
 from engine.errors import UserError
 from engine.events import Alert, End, Event, Gpu, ModelInfo, Phase, Start, Step, StepMemory, encode
 from engine.memory.estimate import estimate_memory
-from engine.memory.model_shape import model_shape
+from engine.memory.estimate.model_shape import model_shape
 from engine.profile.comparison import compare
 from engine.profile.gpu_to_measure import GpuToMeasure
 from engine.profile.measure import STEPS, MeasuringProgress, MeasuringStoppedError, measure

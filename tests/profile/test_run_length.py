@@ -10,7 +10,7 @@ import pytest
 from engine.config import Config, load_config
 from engine.data import prepare
 from engine.data.training_order import make_sampler
-from engine.memory.work import RunLength
+from engine.memory.advice.work import RunLength
 from engine.model.tokenizer import load_tokenizer
 from engine.profile.run_length import known_data, run_length
 from tests.data.conftest import chat

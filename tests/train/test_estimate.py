@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from engine.events import Estimate, Start, Step, StepMemory
-from engine.memory.phases import COMPONENTS
+from engine.memory.estimate.phases import COMPONENTS
 from engine.train.telling.estimate_report import EstimateCheck
 from tests.pgs_tui.making import step
 
@@ -76,7 +76,7 @@ def test_a_fault_of_the_estimate_is_a_note(train: Train, monkeypatch: pytest.Mon
         raise KeyError("a kind of layer from another world")
 
     monkeypatch.setattr("engine.train.telling.estimate_report.is_told_on", lambda device: True)
-    monkeypatch.setattr("engine.memory.model_shape.model_shape", broken)
+    monkeypatch.setattr("engine.memory.estimate.model_shape.model_shape", broken)
     outcome = train(*SHORT)
     assert outcome.code == 0
     assert not outcome.of(Estimate)

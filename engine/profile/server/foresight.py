@@ -40,7 +40,7 @@ class Foresight:
             return False
         config, overrides = self._waiting.popleft()
         from engine.memory.estimate import estimate_memory
-        from engine.memory.model_shape import model_shape
+        from engine.memory.estimate.model_shape import model_shape
 
         try:
             changed = load_config(config, flags_of(overrides), check_files=False).config

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from engine.config import Config
 
 if TYPE_CHECKING:
-    from engine.memory.work import RunLength
+    from engine.memory.advice.work import RunLength
     from engine.profile.run_length import KnownData
 
 PATIENCE = 1.0
@@ -31,7 +31,7 @@ class Lengths:
 
     def of(self, config: Config, *, reads: bool = True, patience: float = PATIENCE) -> RunLength:
         """The length of the run. Where it is not known yet it is found out (unless `reads` is False), for next time."""
-        from engine.memory.work import RunLength
+        from engine.memory.advice.work import RunLength
 
         key = (_data_of(config), config.train)
         found = self._lengths.get(key)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from engine.config import ConfigError, Loaded, load_config
-from engine.memory.gpus import gpus
+from engine.memory.advice.gpus import gpus
 from engine.profile.flags import flags_of
 from engine.profile.gpu_choice import choose, names_here
 from engine.profile.server.foresight import Foresight
@@ -118,7 +118,7 @@ def _loaded(params: Params) -> Loaded:
 
 def _measured(loaded: Loaded, tell: Tell, is_stopped: Callable[[], bool]) -> Measured:
     from engine.memory.estimate import estimate_memory
-    from engine.memory.model_shape import model_shape
+    from engine.memory.estimate.model_shape import model_shape
     from engine.profile.document import Measured
     from engine.profile.measure import MeasuringStoppedError
     from engine.profile.measure_here import measure_here

@@ -94,7 +94,7 @@ def _of_batch(config: Config, widest: Batch) -> Config:
 def _estimate(config: Config, device: torch.device) -> tuple[MemoryEstimate, bool]:
     """The estimate, and whether a measurement on this GPU had a part in it."""
     from engine.memory.estimate import estimate_memory
-    from engine.memory.model_shape import model_shape
+    from engine.memory.estimate.model_shape import model_shape
     from engine.profile.calibration import calibration_of
 
     estimate = estimate_memory(config, model_shape(config))

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from engine.memory.estimate import estimate_memory
-from engine.memory.model_shape import model_shape
+from engine.memory.estimate.model_shape import model_shape
 from tests.bench.memory_accuracy import Job, Trained, load, row_of, save
 from tests.bench.training.accuracy_rows import DENSE, HYBRID, ROWS, TINY, config_of, rows_named
 from tests.bench.training.accuracy_table import accuracy_table, off_by
