@@ -1,4 +1,4 @@
-"""The live view of one run: five panels, alerts, the engine's log."""
+"""The live view of one run: its charts, memory, alerts, the engine's log."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import ClassVar
 from textual.binding import BindingType
 
 from pgs_tui.keys import bindings_of
+from screens.dashboard_arranging import DashboardArranging
 from screens.dashboard_asking import DashboardAsking
 from screens.dashboard_panes import STYLE_SHEET
 from screens.dashboard_seeing import DashboardSeeing
@@ -14,7 +15,7 @@ from screens.dashboard_seeing import DashboardSeeing
 __all__ = ["STYLE_SHEET", "DashboardScreen"]
 
 
-class DashboardScreen(DashboardSeeing, DashboardAsking, inherit_bindings=False):
+class DashboardScreen(DashboardArranging, DashboardSeeing, DashboardAsking, inherit_bindings=False):
     """Give it a run with `follow`. It reports with `Leaving` that the person wants to go."""
 
     BINDINGS: ClassVar[list[BindingType]] = list(bindings_of("dashboard"))

@@ -7,10 +7,9 @@ import os
 from textual.message import Message
 
 from pgs_tui.look import GLYPH_NAMES
-from pgs_tui.widgets.chart_panel import ChartPanel
 from pgs_tui.widgets.drawn import Drawn
 from pgs_tui.widgets.lines import text_of
-from screens.dashboard_showing import SMOOTHINGS, DashboardShowing
+from screens.dashboard_showing import DashboardShowing
 
 
 class DashboardSeeing(DashboardShowing):
@@ -32,16 +31,6 @@ class DashboardSeeing(DashboardShowing):
         self.say("the view is held, data is still collected; space lets it go" if self._held else "the view is live")
         self.show_now()
 
-    def action_toggle_panel(self, digit: str) -> None:
-        panel = self.panels[int(digit) - 1]
-        panel.toggle_class("hidden")
-        if panel is self.alerts and panel.has_class("hidden"):
-            self._close_alerts()
-        if panel.has_focus:
-            self.set_focus(None)
-        for row in self.query(".row"):
-            row.set_class(all(child.has_class("hidden") for child in row.children), "hidden")
-
     def action_next_alert(self) -> None:
         self._select_alert(1)
 
@@ -52,8 +41,7 @@ class DashboardSeeing(DashboardShowing):
         if self.alerts.select(step) is None:
             self.say("no alerts so far")
             return
-        self.alerts.remove_class("hidden")
-        self.add_class("-reading")
+        self.read_alert(True)
 
     def action_inspect(self) -> None:
         if self.live is None:
@@ -81,18 +69,7 @@ class DashboardSeeing(DashboardShowing):
 
     def _close_alerts(self) -> None:
         self.alerts.close()
-        self.remove_class("-reading")
-
-    def action_log_axis(self) -> None:
-        focused = self.focused
-        for chart in [focused] if isinstance(focused, ChartPanel) else self.charts[:2]:
-            chart.toggle_log_axis()
-
-    def action_smooth(self) -> None:
-        self._smoothing = (self._smoothing + 1) % len(SMOOTHINGS)
-        alpha = SMOOTHINGS[self._smoothing]
-        self.say(f"average over the raw values: {alpha} of the old, {1 - alpha:.2g} new" if alpha else "raw values")
-        self._show_curves()
+        self.read_alert(False)
 
     def action_glyphs(self) -> None:
         if self.look.ascii_only:

@@ -21,7 +21,6 @@ if TYPE_CHECKING:  # what the first frame does not need is imported after it
 
 REFRESH_SECONDS = 0.25
 MESSAGE_SECONDS = 8.0
-SMOOTHINGS = (0.98, 0.9, None)
 LAST_WORDS = 5
 
 
@@ -42,7 +41,6 @@ class DashboardShowing(DashboardPanes):
         self._opening = opening
         self._gone = Event()
         self._held = False
-        self._smoothing = 0
         self._refreshed = 0.0
         self._refresh_timer: Timer | None = None
         self._message_timer: Timer | None = None
@@ -50,6 +48,7 @@ class DashboardShowing(DashboardPanes):
 
     def on_mount(self) -> None:
         self._show_status()
+        self.note_layout()
         self.set_interval(1.0, self._show_status)
 
     def on_unmount(self) -> None:
@@ -115,9 +114,10 @@ class DashboardShowing(DashboardPanes):
 
     def _show_curves(self) -> None:
         if self.live is not None:
-            views = self.live.curves(SMOOTHINGS[self._smoothing])
+            views = self.live.curves(self.arrangement.smoothing)
             for chart in self.charts:
-                chart.show(views[chart.id or ""])
+                if chart.display:
+                    chart.show(views[chart.id or ""])
 
     def _show_ending(self, live: LiveRun) -> None:
         ending = live.ending(self.log_panel.last(LAST_WORDS))
@@ -132,3 +132,10 @@ class DashboardShowing(DashboardPanes):
             self._message_timer.stop()
         self.key_bar.say(text, role)
         self._message_timer = self.set_timer(MESSAGE_SECONDS, self.key_bar.quiet)
+
+    def panels_changed(self) -> None:
+        self.show_now()
+
+    def note_layout(self) -> None:
+        if self.layout_note:
+            self.say(self.layout_note, "warn")

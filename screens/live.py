@@ -69,6 +69,8 @@ class LiveRun:
             "grad_norm": charts.grad_norm(self.history, alpha),
             "tok_s": charts.tok_s(self.history, alpha),
             "dt": charts.dt(self.history, alpha),
+            "lr": charts.lr(self.history),
+            "moved": charts.moved(self.history, alpha),
         }
         if self.going:
             return views

@@ -70,6 +70,20 @@ def dt(history: History, alpha: float | None) -> ChartView:
     )
 
 
+def lr(history: History) -> ChartView:
+    """The learning rate; an average over it would only show it late."""
+    return ChartView(curves=_curves(history, "lr"), value=value(history.series["lr"].last, 3))
+
+
+def moved(history: History, alpha: float | None) -> ChartView:
+    """Which share of the movement that the optimizer asked for arrives in the weights."""
+    return ChartView(
+        curves=_curves(history, "moved", alpha),
+        value=percent(history.series["moved"].last) if history.series["moved"].last is not None else "",
+        summary=("of the movement asked for", "of what was asked"),
+    )
+
+
 def _curves(
     history: History,
     metric: str,

@@ -26,7 +26,7 @@ from tests.screens.scenes import GPU, SPIKE, START, training
 
 
 async def test_the_values_on_the_screen_are_those_of_the_events(tmp_path: Path) -> None:
-    async with hosted(tmp_path) as (app, pilot):
+    async with hosted(tmp_path, (170, 36)) as (app, pilot):
         await app.deliver(pilot, training())
         texts = app.texts
         assert " 1.672 " in texts["loss"].splitlines()[0]

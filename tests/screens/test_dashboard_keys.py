@@ -18,18 +18,21 @@ from tests.screens.hosting import hosted, screen_text
 from tests.screens.scenes import training
 
 
-async def test_digits_toggle_panels_and_empty_rows_vanish(tmp_path: Path) -> None:
-    async with hosted(tmp_path) as (app, pilot):
-        await pilot.press("3")
-        assert "tok_s" not in {one.id for one in app.dashboard.drawn if one.display}
-        assert app.query_one("#rates").display
-        await pilot.press("4")
-        assert not app.query_one("#rates").display
+async def test_digits_toggle_panels_and_an_empty_grid_vanishes(tmp_path: Path) -> None:
+    async with hosted(tmp_path, (80, 24)) as (app, pilot):
+        await app.deliver(pilot, training())
+        whole = app.texts
         before = app.dashboard.charts[0].size.height
-        await pilot.press("3", "4", "7")
-        assert app.query_one("#rates").display
+        await pilot.press("3")
+        assert set(whole) - set(app.texts) == {"tok_s"}
+        assert app.dashboard.panes["dt"].size.width == 80, "the last chart takes the room of the one that went"
+        await pilot.press("4")
+        assert app.dashboard.charts[0].size.height > before
+        await pilot.press("1", "2", "7")
+        assert not app.dashboard.grid.display
         assert not app.dashboard.log_panel.display
-        assert before > 0
+        await pilot.press("1", "2", "3", "4", "7")
+        assert set(app.texts) == set(whole)
 
 
 async def test_g_goes_through_the_characters(tmp_path: Path) -> None:
@@ -243,7 +246,7 @@ async def test_copying_takes_the_pane_in_focus_to_clipboard_and_file(
 
 
 async def test_tab_goes_through_the_panes_and_escape_lets_go(tmp_path: Path) -> None:
-    async with hosted(tmp_path) as (app, pilot):
+    async with hosted(tmp_path, (80, 24)) as (app, pilot):
         assert app.screen.focused is None
         order = []
         for _ in range(7):
