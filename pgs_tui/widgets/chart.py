@@ -1,27 +1,29 @@
-"""A chart as lines of text: `render` draws values that were already reduced to the columns that fit."""
+"""A chart as lines of text: values that were already reduced to the columns that fit, with labels around them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import inf, isfinite
 
 from pgs_tui.look import GlyphName
-from pgs_tui.runs.series import Columns
-from pgs_tui.widgets.axes import Limits, canvas_size, choose_limits, robust_top, scaffold
+from pgs_tui.widgets.axes import GUTTER, Limits, canvas_size, choose_limits, robust_top
+from pgs_tui.widgets.canvas import Canvas
 from pgs_tui.widgets.chart_layers import (
     BELOW,
     CLIPPED,
     NOT_FINITE,
     POINT,
+    Cells,
     Plane,
+    Signs,
     put_clipped,
     put_cursor,
-    put_marks,
-    put_points,
     put_reference,
 )
 from pgs_tui.widgets.curves import ChartMark, Curves, Flag
-from pgs_tui.widgets.lines import Line, Role, Span, merged
-from pgs_tui.widgets.raster import GLYPHS, DotSpan, Raster
+from pgs_tui.widgets.lines import Line, merged
+from pgs_tui.widgets.raster import GLYPHS
+from pgs_tui.widgets.ticks import Frame, XAxis, frame_of
 
 __all__ = [
     "BELOW",
@@ -31,10 +33,14 @@ __all__ = [
     "ChartMark",
     "Curves",
     "Flag",
+    "LiveChart",
     "dot_columns",
     "limits_of",
     "render",
 ]
+
+Framing = Callable[[int, int, XAxis, Limits], Frame]
+_NO_VALUES = Limits(0.0, 1.0)
 
 
 def dot_columns(width: int, height: int, glyphs: GlyphName) -> int:
@@ -43,92 +49,91 @@ def dot_columns(width: int, height: int, glyphs: GlyphName) -> int:
 
 
 def limits_of(curves: Curves, log: bool, previous: Limits | None) -> Limits | None:
-    """Limits that show all that is usual, the previous ones while they fit; None without any finite value."""
+    """Limits that show all that is usual, the previous ones while they fit; None without any finite value.
+
+    The smoothed line does not widen them: one outlier would then hold the axis wide for as long as the average takes
+    to forget it. Where the line leaves them, the border says so.
+    """
     low, high = curves.raw.extent()
-    for _, value in curves.points:
-        if isfinite(value):
-            low, high = min(low, value), max(high, value)
+    points = [value for _, value in curves.points if isfinite(value)]
+    low, high = min(points, default=low) if low > high else min([low, *points]), max([high, *points])
     if low > high:
         return None
     if log:
-        positive = [value for value in (*curves.raw.low, *curves.raw.high) if isfinite(value) and value > 0]
+        positive = [value for value in (*curves.raw.low, *curves.raw.high, *points) if 0 < value < inf]
         return choose_limits(min(positive, default=inf), high, previous, log=True)
-    usual = robust_top([*curves.raw.high, *(value for _, value in curves.points)], low)
-    return choose_limits(low, usual, previous)
+    return choose_limits(low, robust_top([*curves.raw.high, *points], low), previous)
 
 
 def render(curves: Curves, width: int, height: int, limits: Limits | None, glyphs: GlyphName) -> tuple[Line, ...]:
-    """`height` lines of `width` cells.
+    """A still: `height` lines of `width` cells, with the axes of plotext.
 
     `curves.raw` must have `dot_columns(width, height, glyphs)` columns. Without limits (no value yet) the chart
-    is blank.
+    is blank but for its marks.
     """
-    if width <= 0 or height <= 0:
-        return ()
-    if limits is None:
-        return _with_marks_only(curves, width, height, glyphs)
-    inner_width, inner_height = canvas_size(width, height)
-    canvas = _Canvas(curves, limits, inner_width, inner_height, glyphs)
-    rows = canvas.rows()
-    if inner_width == width:
-        return tuple(merged(row) for row in rows)
-    frame = scaffold(width, height, round(curves.raw.start), max(round(curves.raw.end) - 1, 1), limits)
-    labelled = [merged([(frame[place][: width - inner_width], "dim"), *row]) for place, row in enumerate(rows)]
-    return (*labelled, ((frame[-1], "dim"),))
+    from pgs_tui.widgets.stills import frame_by_plotext
+
+    return LiveChart(frame_by_plotext).draw(curves, width, height, limits, glyphs)
 
 
-def _with_marks_only(curves: Curves, width: int, height: int, glyphs: GlyphName) -> tuple[Line, ...]:
-    inner_width, inner_height = canvas_size(width, height)
-    canvas = _Canvas(curves, Limits(0.0, 1.0), inner_width, inner_height, glyphs)
-    blank: list[Span] = [(" " * (width - inner_width), "text")] if inner_width < width else []
-    rows = [merged([*blank, *row]) for row in canvas.rows()]
-    return (*rows, *(((" " * width, "text"),) for _ in range(height - len(rows))))
+class LiveChart:
+    """Draws one chart again and again, each time only what differs from the time before."""
 
+    def __init__(self, framing: Framing = frame_of) -> None:
+        self._framing = framing
+        self._canvas: Canvas | None = None
+        self._canvas_key: tuple[object, ...] = ()
+        self._signs = Signs()
+        self._frame: Frame | None = None
+        self._frame_key: tuple[object, ...] = ()
+        self._rows: Cells = []
+        self._lines: list[Line] = []
+        self.columns_drawn = 0
+        """How many cell columns of the curves the last drawing has looked at."""
 
-class _Canvas:
-    """The curves on their cells, layer over layer: raw, smoothed, points, marks."""
+    def draw(
+        self, curves: Curves, width: int, height: int, limits: Limits | None, glyphs: GlyphName
+    ) -> tuple[Line, ...]:
+        """`height` lines of `width` cells, as from `render`; rows that look as before are the same objects."""
+        if width <= 0 or height <= 0:
+            return ()
+        inner_width, inner_height = canvas_size(width, height)
+        rows = self._cells_of(curves, inner_width, inner_height, limits or _NO_VALUES, glyphs)
+        if inner_width < width:
+            frame = self._frame_of(width, height, XAxis(curves.raw.start, curves.raw.end, curves.labels), limits)
+            for row, label in zip(rows, frame.gutter, strict=True):
+                row.insert(0, (label, "dim"))
+            rows.append([(frame.bottom, "dim")])
+        if len(rows) != len(self._rows):
+            self._rows, self._lines = [[] for _ in rows], [()] * len(rows)
+        for place, (row, before) in enumerate(zip(rows, self._rows, strict=True)):
+            if row != before:
+                self._lines[place] = merged(row)
+        self._rows = rows
+        return tuple(self._lines)
 
-    def __init__(self, curves: Curves, limits: Limits, width: int, height: int, glyphs: GlyphName) -> None:
-        self.curves = curves
-        self.limits = limits
-        self.width = width
-        self.height = height
-        self.glyphs = GLYPHS[glyphs]
+    def _frame_of(self, width: int, height: int, axis: XAxis, limits: Limits | None) -> Frame:
+        if limits is None:
+            return Frame((" " * GUTTER,) * (height - 1), " " * width)
+        key = (width, height, axis, limits)
+        if self._frame is None or key != self._frame_key:
+            self._frame, self._frame_key = self._framing(width, height, axis, limits), key
+        return self._frame
 
-    def rows(self) -> list[list[Span]]:
-        curves, plane = self.curves, self._plane
-        cells = self._layer(curves.raw, "raw" if curves.smooth else "accent")
-        if curves.smooth:
-            self._put_over(cells, self._layer(curves.smooth, "accent"))
-        put_reference(cells, plane, curves.reference, self.glyphs.rows)
-        put_points(cells, plane, curves.points, curves.marks, self.glyphs.rows)
-        put_clipped(cells, self.limits, curves.raw, self.glyphs.columns, "warn")
-        put_marks(cells, plane, curves, self.glyphs.columns)
+    def _cells_of(self, curves: Curves, width: int, height: int, limits: Limits, glyphs: GlyphName) -> Cells:
+        key = (width, height, limits, glyphs, curves.smooth is None)
+        if self._canvas is None or key != self._canvas_key:
+            self._canvas_key = key
+            self._canvas = Canvas(limits, glyphs, width, height, smoothed=curves.smooth is not None)
+        self._canvas.draw(curves.raw, curves.smooth)
+        self.columns_drawn = self._canvas.columns_drawn
+        cells = [list(row) for row in self._canvas.rows]
+        per_cell = GLYPHS[glyphs].columns
+        plane = Plane(width, height, curves.raw.start, curves.raw.end, limits, glyphs)
+        put_reference(cells, plane, curves.reference)
+        if curves.smooth is not None:
+            put_clipped(cells, limits, curves.smooth, per_cell, "accent")
+        put_clipped(cells, limits, curves.raw, per_cell, "warn")
+        self._signs.put(cells, plane, curves)
         put_cursor(cells, plane, curves.cursor)
         return cells
-
-    @property
-    def _plane(self) -> Plane:
-        columns = self.curves.raw
-        return Plane(self.width, self.height, columns.start, columns.end, self.limits, self.glyphs.name)
-
-    def _layer(self, columns: Columns, role: Role) -> list[list[Span]]:
-        raster = Raster(self.glyphs, self.width, self.height)
-        raster.draw([self._span(low, high) for low, high in zip(columns.low, columns.high, strict=True)], columns.marks)
-        return [[(character, role if character != " " else "text") for character in row] for row in raster.rows()]
-
-    def _span(self, low: float, high: float) -> DotSpan:
-        if low > high:
-            return None
-        return self._dot(high), self._dot(low)
-
-    def _dot(self, value: float) -> int:
-        """The dot row of a value, 0 at the top; values outside the limits stand on the border."""
-        dots = self.height * self.glyphs.rows - 1
-        return round((1 - min(max(self.limits.place(value), 0.0), 1.0)) * dots)
-
-    def _put_over(self, cells: list[list[Span]], layer: list[list[Span]]) -> None:
-        for row, over in zip(cells, layer, strict=True):
-            for place, span in enumerate(over):
-                if span[0] != " ":
-                    row[place] = span

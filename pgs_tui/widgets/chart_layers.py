@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import isfinite
 
 from pgs_tui.look import GlyphName
 from pgs_tui.runs.series import Columns
 from pgs_tui.widgets.axes import Limits
-from pgs_tui.widgets.curves import ChartMark, Curves, Point
+from pgs_tui.widgets.curves import ChartMark, Curves
 from pgs_tui.widgets.lines import Role, Span
+from pgs_tui.widgets.raster import GLYPHS
 from pgs_tui.widgets.severities import SIGNS
 
 NOT_FINITE = "×"
@@ -32,8 +33,8 @@ MARKS: dict[str, tuple[str, str]] = {
 """The sign of each kind of mark: where there are such characters, and in ASCII."""
 OTHER_MARK = ("•", "o")
 GRAVITY = ("info", "warning", "error", "critical")
-CURSOR = {"ascii": "|"}
-REFERENCE = {"ascii": "-"}
+CURSOR = ("│", "|")
+REFERENCE = ("╌", "-")
 
 Cells = list[list[Span]]
 
@@ -55,69 +56,73 @@ class Plane:
             return None
         return min(int((x - self.start) / (self.end - self.start) * self.width), self.width - 1)
 
-    def row(self, value: float, dot_rows: int) -> int:
+    def row(self, value: float) -> int:
         """The row of a value, 0 at the top; values outside the limits stand on the border."""
-        dots = self.height * dot_rows - 1
+        rows = GLYPHS[self.glyphs].rows
+        dots = self.height * rows - 1
         place = min(max(self.limits.place(value), 0.0), 1.0)
-        return round((1 - place) * dots) // dot_rows
+        return int((1 - place) * dots + 0.5) // rows
 
 
-def put_reference(cells: Cells, plane: Plane, value: float | None, dot_rows: int) -> None:
+class Signs:
+    """Points, marks and flags in their cells, worked out again only when one of them, or the plane, has changed."""
+
+    def __init__(self) -> None:
+        self._key: tuple[object, ...] = ()
+        self._points: list[tuple[int, int, Span]] = []
+        self._top: dict[int, Span] = {}
+        self._labels: list[tuple[int, str, Role]] = []
+
+    def put(self, cells: Cells, plane: Plane, curves: Curves) -> None:
+        """Over the curves: points at their values, signs in the top row, and the words of one of them."""
+        if not cells:
+            return
+        key = (plane, curves.points, curves.marks, curves.flags, curves.raw.marks)
+        if key != self._key:
+            self._key = key
+            self._points = list(_points(plane, curves))
+            self._top = _top_row(plane, curves)
+            self._labels = _labels(plane, curves)
+        for row, column, span in self._points:
+            cells[row][column] = span
+        for column, span in self._top.items():
+            cells[0][column] = span
+        self._put_label(cells[0], plane, curves.cursor)
+
+    def _put_label(self, row: list[Span], plane: Plane, cursor: float | None) -> None:
+        """One label beside its sign, where the top row is free: that at the cursor, else the newest."""
+        here = plane.column(cursor) if cursor is not None else None
+        at_cursor = [one for one in self._labels if one[0] == here]
+        for column, text, role in (at_cursor or self._labels)[-1:]:
+            size = len(text)
+            for start in (column + 2, column - 1 - size):
+                inside = start >= 0 and start + size <= plane.width
+                if inside and all(cell[0] == " " for cell in row[start : start + size]):
+                    row[start : start + size] = [(character, role) for character in text]
+                    return
+
+
+def put_reference(cells: Cells, plane: Plane, value: float | None) -> None:
     """A thin line at the value, behind everything, where the limits hold it."""
-    if value is None or not isfinite(value) or not plane.height or not 0 <= plane.limits.place(value) <= 1:
+    if value is None or not isfinite(value) or not cells or not 0 <= plane.limits.place(value) <= 1:
         return
-    row = cells[plane.row(value, dot_rows)]
-    span: Span = (REFERENCE.get(plane.glyphs, "╌"), "dim")
+    row = cells[plane.row(value)]
+    span: Span = (REFERENCE[plane.glyphs == "ascii"], "dim")
     row[:] = [span if cell[0] == " " else cell for cell in row]
 
 
-def put_points(cells: Cells, plane: Plane, points: Iterable[Point], marks: Iterable[ChartMark], dot_rows: int) -> None:
-    """Points at their values, the best one with a sign of its own; at the border those outside the limits."""
-    best = {mark.x for mark in marks if mark.kind == "best"}
-    for x, value in points:
-        column = plane.column(x)
-        if column is None or not isfinite(value) or not plane.height:
-            continue
-        place = plane.limits.place(value)
-        sign = CLIPPED if place > 1 + 1e-9 else BELOW if place < -1e-9 else POINT
-        if sign == POINT and x in best:
-            sign = MARKS["best"][plane.glyphs == "ascii"]
-        cells[plane.row(value, dot_rows)][column] = (sign, "good")
-
-
-def put_clipped(cells: Cells, limits: Limits, columns: Columns, dot_columns: int, role: Role) -> None:
-    """Signs at the border for values above and below the limits."""
+def put_clipped(cells: Cells, limits: Limits, columns: Columns, per_cell: int, role: Role) -> None:
+    """Signs at the border for values above and below the limits. Each cell holds `per_cell` columns."""
+    bottom, top = _edges(limits)
     low, high = columns.extent()
-    if not cells or low > high or (limits.place(high) <= 1 + 1e-9 and limits.place(low) >= -1e-9):
+    if not cells or low > high or (low >= bottom and high <= top):
         return
+    above, below = (CLIPPED, role), (BELOW, role)
     for column, (low, high) in enumerate(zip(columns.low, columns.high, strict=True)):
-        if high < low:
-            continue
-        if limits.place(high) > 1 + 1e-9:
-            cells[0][column // dot_columns] = (CLIPPED, role)
-        if limits.place(low) < -1e-9:
-            cells[-1][column // dot_columns] = (BELOW, role)
-
-
-def put_marks(cells: Cells, plane: Plane, curves: Curves, dot_columns: int) -> None:
-    """Signs in the top row. Of several in one cell the gravest is seen, and what is not a number before all others."""
-    if not cells:
-        return
-    drawn = {x for x, _ in curves.points}
-    marks = [mark for mark in curves.marks if mark.kind not in ("eval", "best") or mark.x not in drawn]
-    for mark in sorted(marks, key=_gravity):
-        column = plane.column(mark.x)
-        if column is not None:
-            sign = MARKS.get(mark.kind, OTHER_MARK)[plane.glyphs == "ascii"]
-            cells[0][column] = (sign, _role(mark))
-    for flag in curves.flags:
-        column = plane.column(flag.step)
-        if column is not None:
-            cells[0][column] = (CLIPPED, flag.role)
-    for column in curves.raw.marks:
-        if column // dot_columns < plane.width:
-            cells[0][column // dot_columns] = (NOT_FINITE, "bad")
-    _put_label(cells[0], plane, curves)
+        if low <= high and high > top:
+            cells[0][column // per_cell] = above
+        if low <= high and low < bottom:
+            cells[-1][column // per_cell] = below
 
 
 def put_cursor(cells: Cells, plane: Plane, x: float | None) -> None:
@@ -125,31 +130,58 @@ def put_cursor(cells: Cells, plane: Plane, x: float | None) -> None:
     column = plane.column(x) if x is not None else None
     if column is None:
         return
-    line = CURSOR.get(plane.glyphs, "│")
+    line: Span = (CURSOR[plane.glyphs == "ascii"], "accent")
     for row in cells:
-        text = row[column][0]
-        row[column] = (line, "accent") if text in (" ", "╌", "-") else (text, "cursor")
+        text, role = row[column]
+        row[column] = line if text == " " or role == "dim" else (text, "cursor")
 
 
-def _put_label(row: list[Span], plane: Plane, curves: Curves) -> None:
-    """One label beside its mark, where the top row is free: that at the cursor, else the newest."""
-    here = plane.column(curves.cursor) if curves.cursor is not None else None
-    labelled = [(plane.column(x), text, role) for x, text, role in _labels(curves)]
-    seen = [(column, text, role) for column, text, role in labelled if column is not None and text.isascii()]
-    at_cursor = [one for one in seen if one[0] == here]
-    for column, text, role in (at_cursor or seen)[-1:]:
-        size = len(text)
-        for start in (column + 2, column - 1 - size):
-            inside = start >= 0 and start + size <= plane.width
-            if inside and all(cell[0] == " " for cell in row[start : start + size]):
-                row[start : start + size] = [(character, role) for character in text]
-                return
+def _edges(limits: Limits) -> tuple[float, float]:
+    """Values past these are outside, and not only by rounding."""
+    if limits.log:
+        return limits.low * (1 - 1e-9), limits.high * (1 + 1e-9)
+    slack = (limits.high - limits.low) * 1e-9
+    return limits.low - slack, limits.high + slack
 
 
-def _labels(curves: Curves) -> list[tuple[float, str, Role]]:
-    marks: list[tuple[float, str, Role]] = [(mark.x, mark.label, _role(mark)) for mark in curves.marks if mark.label]
-    flags: list[tuple[float, str, Role]] = [(flag.step, flag.label, flag.role) for flag in curves.flags]
-    return sorted(marks + flags, key=lambda one: one[0])
+def _points(plane: Plane, curves: Curves) -> Iterator[tuple[int, int, Span]]:
+    """The best one has a sign of its own; those outside the limits are signs at the border."""
+    best = {mark.x for mark in curves.marks if mark.kind == "best"}
+    bottom, top = _edges(plane.limits)
+    for x, value in curves.points:
+        column = plane.column(x)
+        if column is None or not isfinite(value):
+            continue
+        sign = CLIPPED if value > top else BELOW if value < bottom else POINT
+        if sign == POINT and x in best:
+            sign = MARKS["best"][plane.glyphs == "ascii"]
+        yield plane.row(value), column, (sign, "good")
+
+
+def _top_row(plane: Plane, curves: Curves) -> dict[int, Span]:
+    """Of several signs in one cell the gravest is seen, and what is not a number before all others."""
+    top: dict[int, Span] = {}
+    points = {x for x, _ in curves.points}
+    marks = [mark for mark in curves.marks if mark.kind not in ("eval", "best") or mark.x not in points]
+    for mark in sorted(marks, key=_gravity):
+        column = plane.column(mark.x)
+        if column is not None:
+            top[column] = (MARKS.get(mark.kind, OTHER_MARK)[plane.glyphs == "ascii"], _role(mark))
+    for flag in curves.flags:
+        column = plane.column(flag.step)
+        if column is not None:
+            top[column] = (CLIPPED, flag.role)
+    per_cell = GLYPHS[plane.glyphs].columns
+    top |= {column // per_cell: (NOT_FINITE, "bad") for column in curves.raw.marks if column // per_cell < plane.width}
+    return top
+
+
+def _labels(plane: Plane, curves: Curves) -> list[tuple[int, str, Role]]:
+    """The words of marks and flags that are in sight, by their columns."""
+    words: list[tuple[float, str, Role]] = [(mark.x, mark.label, _role(mark)) for mark in curves.marks]
+    words += [(flag.step, flag.label, flag.role) for flag in curves.flags]
+    seen = [(plane.column(x), text, role) for x, text, role in sorted(words, key=lambda one: one[0])]
+    return [(column, text, role) for column, text, role in seen if column is not None and text and text.isascii()]
 
 
 def _role(mark: ChartMark) -> Role:

@@ -11,7 +11,7 @@ from pgs_tui.widgets.panel import Panel
 
 if TYPE_CHECKING:  # the first frame has no curve
     from pgs_tui.widgets.axes import Limits
-    from pgs_tui.widgets.chart import Curves
+    from pgs_tui.widgets.chart import Curves, LiveChart
 
 ROOM_FOR_NOTE = 40
 
@@ -39,10 +39,14 @@ class ChartPanel(Panel):
         self.log_axis = False
         self._view = ChartView()
         self._limits: Limits | None = None
+        self._chart: LiveChart | None = None
+        self._body: Sequence[Line] = ()
+        self._body_key: tuple[object, ...] = ()
 
     def show(self, view: ChartView) -> None:
         """Show another state of the data."""
         self._view = view
+        self._body_key = ()
         self.redraw()
 
     def toggle_log_axis(self) -> None:
@@ -63,13 +67,21 @@ class ChartPanel(Panel):
         return [line((words, "dim")) for words in self._view.summary]
 
     def body(self, width: int, height: int) -> Sequence[Line]:
-        if self._view.curves is None:
-            return _in_the_middle(self._view.empty, width, height)
-        from pgs_tui.widgets.chart import dot_columns, limits_of, render
+        view = self._view
+        if view.curves is None:
+            return _in_the_middle(view.empty, width, height)
+        key = (width, height, self.glyphs, self.log_axis)
+        if key != self._body_key:  # else only the frame differs, as when the focus comes or goes
+            self._body_key, self._body = key, self._curve(view.curves, width, height)
+        return self._body
 
-        curves = self._view.curves(dot_columns(width, height, self.glyphs))
+    def _curve(self, curves_of: Callable[[int], Curves], width: int, height: int) -> Sequence[Line]:
+        from pgs_tui.widgets.chart import LiveChart, dot_columns, limits_of
+
+        curves = curves_of(dot_columns(width, height, self.glyphs))
         self._limits = limits_of(curves, self.log_axis, self._limits)
-        return render(curves, width, height, self._limits, self.glyphs)
+        self._chart = self._chart or LiveChart()
+        return self._chart.draw(curves, width, height, self._limits, self.glyphs)
 
 
 def _in_the_middle(text: str, width: int, height: int) -> list[Line]:

@@ -2,8 +2,12 @@ import math
 from itertools import pairwise
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from pgs_tui.widgets.axes import GUTTER, Limits, axis_labels, choose_limits, nice_end, robust_top, scaffold, step_ticks
+from pgs_tui.widgets.axes import GUTTER, Limits, choose_limits, nice_end, robust_top
+from pgs_tui.widgets.stills import frame_by_plotext
+from pgs_tui.widgets.ticks import XAxis, axis_labels, frame_of, step_ticks
 
 
 @pytest.mark.parametrize(("low", "high"), [(0.0, 1.0), (1.67, 11.2), (-3.0, 4.0), (2.0, 2.0), (0.0, 0.0), (1e-9, 2e-9)])
@@ -46,15 +50,57 @@ def test_labels_fit_the_gutter_and_differ(scale: float) -> None:
     assert len(set(labels)) == 5
 
 
-def test_the_scaffold_leaves_the_canvas_free() -> None:
-    rows = scaffold(60, 10, 1, 100, Limits(0.0, 4.0))
-    assert len(rows) == 10
-    assert {len(row) for row in rows} == {60}
-    assert all(not row[GUTTER:].strip() for row in rows[:-1])
-    assert rows[0].split() == ["4"]
-    assert rows[8].split() == ["0"]
-    assert rows[-1].split()[0] == "1"
-    assert rows[-1].split()[-1] == "100"
+def test_the_labels_stand_where_their_values_are() -> None:
+    frame = frame_of(60, 10, XAxis(1, 101), Limits(0.0, 4.0))
+    assert [label.strip() for label in frame.gutter] == ["4", "", "3", "", "2", "", "1", "", "0"]
+    assert {len(label) for label in frame.gutter} == {GUTTER}
+    assert len(frame.bottom) == 60
+    assert frame.bottom.split()[0] == "1"
+    assert frame.bottom.split()[-1] == "100"
+
+
+@pytest.mark.parametrize("limits", [Limits(0.0, 4.0), Limits(-3.0, 1.5), Limits(0.001, 100.0, log=True)])
+def test_a_still_by_plotext_has_the_same_labels(limits: Limits) -> None:
+    axis = XAxis(1, 5001)
+    moving, still = frame_of(120, 14, axis, limits), frame_by_plotext(120, 14, axis, limits)
+    assert [label.strip() for label in moving.gutter if label.strip()] == [
+        label.strip() for label in still.gutter if label.strip()
+    ]
+    assert moving.bottom.split() == still.bottom.split()
+    for row, label in enumerate(moving.gutter):
+        if label.strip():
+            nearby = " ".join(still.gutter[max(row - 1, 0) : row + 2]).split()
+            assert label.strip() in nearby, "at most a row apart"
+
+
+def test_the_x_axis_says_what_it_is_told_to() -> None:
+    axis = XAxis(0.0, 7200.0, lambda seconds: f"{seconds / 3600:.1f} h")
+    assert frame_of(70, 10, axis, Limits(0.0, 1.0)).bottom.split()[:2] == ["0.0", "h"]
+    assert frame_of(70, 10, axis, Limits(0.0, 1.0)).bottom.split()[-2:] == ["2.0", "h"]
+
+
+@given(
+    width=st.integers(24, 400),
+    height=st.integers(4, 60),
+    start=st.floats(-1e18, 1e18),
+    length=st.floats(0, 1e18),
+    words=st.booleans(),
+)
+def test_no_part_of_the_axis_breaks_the_frame(
+    width: int, height: int, start: float, length: float, words: bool
+) -> None:
+    axis = XAxis(start, start + length, (lambda position: f"{position:.3g}") if words else None)
+    frame = frame_of(width, height, axis, Limits(0.0, 1.0))
+    assert len(frame.bottom) == width
+    assert {len(label) for label in frame.gutter} == {GUTTER}
+
+
+def test_a_log_axis_stays_while_its_values_do() -> None:
+    first = choose_limits(0.015, 3.0, None, log=True)
+    assert choose_limits(0.03, 2.1, first, log=True) == first
+    assert choose_limits(0.011, 4.0, first, log=True) == first, "inside still"
+    assert choose_limits(0.001, 3.0, first, log=True).low <= 0.001
+    assert choose_limits(1.0, 1.5, first, log=True) != first, "much too wide by now"
 
 
 def test_places_on_a_log_axis() -> None:
@@ -67,8 +113,8 @@ def test_places_on_a_log_axis() -> None:
 @pytest.mark.parametrize("height", range(5, 16))
 @pytest.mark.parametrize("limits", [Limits(0.0, 15.0), Limits(0.2, 0.8), Limits(0.0, 4.0), Limits(1.67, 11.2)])
 def test_a_scale_has_two_labels_and_even_distances(height: int, limits: Limits) -> None:
-    rows = scaffold(60, height, 1, 100, limits)[:-1]
-    places = [place for place, row in enumerate(rows) if row[:GUTTER].strip()]
+    rows = frame_of(60, height, XAxis(1, 101), limits).gutter
+    places = [place for place, label in enumerate(rows) if label.strip()]
     distances = [later - earlier for earlier, later in pairwise(places)]
     assert distances
     assert min(distances) > 1
