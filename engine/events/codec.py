@@ -41,7 +41,7 @@ def decode(line: str | bytes) -> Stamped | None:
     """
     try:
         record = json.loads(line)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise BadLineError(f"not JSON: {error}") from error
     if not isinstance(record, dict) or not isinstance(record.get("event"), str):
         raise BadLineError('not an object with an "event"')
@@ -50,7 +50,7 @@ def decode(line: str | bytes) -> Stamped | None:
         return None
     try:
         return Stamped(float(record["t"]), _build(cls, record))
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise BadLineError(f"{record['event']}: {error}") from error
 
 
