@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # what the first frame does not need is imported after it
 
 REFRESH_SECONDS = 0.25
 MESSAGE_SECONDS = 8.0
+SOONEST = 0.05
 LAST_WORDS = 5
 
 
@@ -44,12 +45,12 @@ class DashboardShowing(DashboardPanes):
         self._refreshed = 0.0
         self._refresh_timer: Timer | None = None
         self._message_timer: Timer | None = None
+        self._clock_timer: Timer | None = None
         self._new_log: list[tuple[str, Role]] = []
 
     def on_mount(self) -> None:
         self._show_status()
         self.note_layout()
-        self.set_interval(1.0, self._show_status)
 
     def on_unmount(self) -> None:
         self._gone.set()
@@ -93,7 +94,7 @@ class DashboardShowing(DashboardPanes):
             self.say(*answer)
         if not self._held or not self.live.going:
             self._show_log()
-            self._show_ending(self.live)
+            self._show_situation(self.live)
         if not self._held:
             self._show_curves()
             self.memory.show(self.live.memory())
@@ -106,6 +107,18 @@ class DashboardShowing(DashboardPanes):
             self.status_line.show(self.live.status(self._held))
             if self.live.unanswered and not self.key_bar.speaking:
                 self.say(f"{self.live.unanswered}: no answer yet, the engine looks for it between two steps")
+            self._tell_time_in(self.live.status_changes_in())
+
+    def _tell_time_in(self, seconds: float) -> None:
+        """Look at the clock again when it will have changed what is said."""
+        if self._clock_timer is not None:
+            self._clock_timer.stop()
+        self._clock_timer = self.set_timer(max(seconds, SOONEST), self._tell_time)
+
+    def _tell_time(self) -> None:
+        self._show_status()
+        if self.live is not None:
+            self._show_situation(self.live)
 
     def _show_log(self) -> None:
         for role in dict.fromkeys(role for _, role in self._new_log):
@@ -119,12 +132,13 @@ class DashboardShowing(DashboardPanes):
                 if chart.display:
                     chart.show(views[chart.id or ""])
 
-    def _show_ending(self, live: LiveRun) -> None:
-        ending = live.ending(self.log_panel.last(LAST_WORDS))
-        self.banner.set_class(ending is not None, "said")
-        self.key_bar.offer(hints_of("dashboard", going=ending is None))
-        if ending is not None:
-            self.banner.show(*ending)
+    def _show_situation(self, live: LiveRun) -> None:
+        """What has to be said in full: how the run ended, or what goes on while there are no curves."""
+        said = live.in_full(self.log_panel.last(LAST_WORDS))
+        self.banner.set_class(said is not None, "said")
+        self.key_bar.offer(hints_of("dashboard", going=live.going))
+        if said is not None:
+            self.banner.show(*said)
 
     def say(self, text: str, role: Role = "accent") -> None:
         """For a while, in place of the keys."""

@@ -7,7 +7,8 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from engine.rundir import RunDir
+from engine.events import Phase
+from engine.rundir import RunDir, read_run_info
 from pgs_tui.format import plain, whole
 from pgs_tui.invocation import own_command
 from pgs_tui.runs.control import Command, send
@@ -22,7 +23,7 @@ from screens.readings import charts
 from screens.readings.banner import banner_of
 from screens.readings.memory import memory_of
 from screens.readings.situation import Situation
-from screens.readings.status import status_of
+from screens.readings.status import status_changes_in, status_of
 
 
 class LiveRun:
@@ -35,6 +36,8 @@ class LiveRun:
         self._clock = clock
         self._update = Update()
         self._asked: dict[str, Command] = {}
+        self._phase_since: float | None = None
+        self._host: str | None = None
 
     @property
     def going(self) -> bool:
@@ -50,7 +53,13 @@ class LiveRun:
     def take(self, update: Update) -> None:
         """Take in news."""
         self._update = update
-        self.history.fold(update.events)
+        if update.restarted:
+            self.history, self._phase_since = History(), None
+        for stamped in update.events:
+            known = self.history.phase
+            if isinstance(stamped.event, Phase) and (known is None or known.name != stamped.event.name):
+                self._phase_since = stamped.t
+            self.history.fold((stamped,))
 
     def status(self, held: bool = False) -> Status:
         """The first line; `held` says that the panels do not follow at the moment."""
@@ -76,6 +85,10 @@ class LiveRun:
             return views
         return {chart: replace(view, empty="no step was taken") for chart, view in views.items()}
 
+    def status_changes_in(self) -> float:
+        """In how many seconds there will be something else to say of its state, should no news come."""
+        return 1.0 if self.unanswered else status_changes_in(self._situation())
+
     def memory(self) -> MemoryView:
         """What the memory panel shows."""
         return memory_of(self.history)
@@ -84,8 +97,8 @@ class LiveRun:
         """All incidents, oldest first."""
         return self.history.incidents.all()
 
-    def ending(self, last_words: tuple[str, ...]) -> tuple[str, str, Role] | None:
-        """How it ended, what is known about it, and the role of these words; None while it goes on."""
+    def in_full(self, last_words: tuple[str, ...]) -> tuple[str, str, Role] | None:
+        """What has to be said in full: how it ended or what goes on, what is known about it, the role of the words."""
         return banner_of(self._situation(), last_words)
 
     def ask(self, command: Command) -> None:
@@ -123,4 +136,14 @@ class LiveRun:
             exit_code=self._update.exit_code,
             held=held,
             loading=self._update.loading,
+            progress=self._update.progress,
+            trouble=self._update.trouble,
+            host=self._engine_host() if self._update.life == "elsewhere" else None,
+            phase_since=self._phase_since,
         )
+
+    def _engine_host(self) -> str | None:
+        if self._host is None:
+            info = read_run_info(self.run)
+            self._host = info.host if info is not None else None
+        return self._host

@@ -115,7 +115,7 @@ def test_every_panel_can_be_drawn(seed: int, tmp_path: Path) -> None:
         alerts.show(live.incidents())
         alerts.select(1)
         status.show(live.status())
-        banner.show(*(live.ending(("a last word",)) or ("", "", "text")))
+        banner.show(*(live.in_full(("a last word",)) or ("", "", "text")))
         for view in live.curves(chance.choice((None, 0.9, 0.98))).values():
             chart.show(view)
             chart.glyphs = chance.choice(GLYPH_NAMES)
