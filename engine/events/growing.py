@@ -8,10 +8,28 @@ from pathlib import Path
 from typing import Literal
 
 CHUNK_BYTES = 4 * 2**20
-_FINGERPRINT_BYTES = 64
+FINGERPRINT_BYTES = 64
 
 Restart = Literal["emptied", "replaced", "rewritten"]
 """Why a file is read from its start again: it is shorter, another file of that name, or has other bytes there."""
+RESTARTED: dict[Restart, str] = {
+    "emptied": "log was emptied, reading from the start",
+    "replaced": "log was replaced by another file, reading that from the start; what the old one got last is not known",
+    "rewritten": "log was emptied and written anew, reading from the start",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """A place in a file up to which somebody has read it, and how the file is known again.
+
+    `offset` is the first byte that was not read; `head` are bytes at the file's start, `tail` those before `offset`.
+    """
+
+    offset: int
+    inode: int
+    head: bytes
+    tail: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +45,8 @@ class GrowingFile:
     """Each `poll` brings the bytes up to the last line end. A line still being written waits for its end.
 
     With `tail_bytes` a file that is already longer is read from so many bytes before its end on; `begins_torn` then
-    says that the first line of the first poll is the rest of one. `ends` are the bytes that end a line.
+    says that the first line of the first poll is the rest of one. `ends` are the bytes that end a line. `at` is where
+    to begin instead of at the start.
     """
 
     def __init__(
@@ -37,18 +56,19 @@ class GrowingFile:
         ends: tuple[bytes, ...] = (b"\n",),
         tail_bytes: int | None = None,
         chunk_bytes: int = CHUNK_BYTES,
+        at: Position | None = None,
     ) -> None:
         self.path = path
-        self.offset = 0
+        self.offset = at.offset if at else 0
         """The first byte of the first line not yet delivered."""
         self.begins_torn = False
         self._ends = ends
         self._tail_bytes = tail_bytes
         self._chunk_bytes = chunk_bytes
-        self._inode: int | None = None
+        self._inode: int | None = at.inode if at else None
         self._seen: tuple[int, int, int] | None = None
-        self._head = b""
-        self._tail = b""
+        self._head = at.head if at else b""
+        self._tail = at.tail if at else b""
 
     def poll(self) -> Grown:
         """What was completed since the last poll; nothing while the file does not exist. Raises OSError."""
@@ -89,8 +109,8 @@ class GrowingFile:
         if self._tail_bytes is None or size <= self._tail_bytes:
             return
         self.offset, self.begins_torn = size - self._tail_bytes, True
-        self._head = os.pread(descriptor, _FINGERPRINT_BYTES, 0)
-        before = min(_FINGERPRINT_BYTES, self.offset)
+        self._head = os.pread(descriptor, FINGERPRINT_BYTES, 0)
+        before = min(FINGERPRINT_BYTES, self.offset)
         self._tail = os.pread(descriptor, before, self.offset - before)
         self._inode = os.fstat(descriptor).st_ino
 
@@ -119,6 +139,6 @@ class GrowingFile:
 
     def _remember(self, data: bytes) -> None:
         self.offset += len(data)
-        if len(self._head) < _FINGERPRINT_BYTES:
-            self._head = (self._head + data)[:_FINGERPRINT_BYTES]
-        self._tail = (self._tail + data[-_FINGERPRINT_BYTES:])[-_FINGERPRINT_BYTES:]
+        if len(self._head) < FINGERPRINT_BYTES:
+            self._head = (self._head + data)[:FINGERPRINT_BYTES]
+        self._tail = (self._tail + data[-FINGERPRINT_BYTES:])[-FINGERPRINT_BYTES:]

@@ -5,13 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from engine.events.growing import CHUNK_BYTES, GrowingFile, Restart
-
-RESTARTED: dict[Restart, str] = {
-    "emptied": "log was emptied, reading from the start",
-    "replaced": "log was replaced by another file, reading that from the start; what the old one got last is not known",
-    "rewritten": "log was emptied and written anew, reading from the start",
-}
+from engine.events.growing import CHUNK_BYTES, RESTARTED, GrowingFile
 
 
 @dataclass(frozen=True, slots=True)

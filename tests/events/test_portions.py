@@ -109,7 +109,8 @@ def changed(draw: st.DrawFn) -> bytes:
     line = draw(WRITTEN)
     place = draw(st.integers(0, max(len(line) - 1, 0)))
     other: bytes = draw(st.sampled_from([b"0", b"-", b".", b",", b"e", b'"', b"}", b"\r", b"+", b" "]))
-    return line[:place] + other + line[place + 1 :]
+    broken: bytes = line[:place] + other + line[place + 1 :]
+    return broken
 
 
 JUNK = st.binary(max_size=30).map(lambda data: data.replace(b"\n", b""))

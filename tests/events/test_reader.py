@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.events import Batch, EventReader, Phase, encode
+from engine.events import Batch, EventReader, Phase, decode, encode
+from engine.events.growing import Position
 
 
 def line(name: str, t: float = 1.0) -> bytes:
@@ -103,3 +104,39 @@ def test_a_long_log_arrives_in_portions_and_a_line_longer_than_a_portion_whole(l
     while batch := reader.poll():
         seen += names(batch)
     assert seen == expected
+
+
+def test_each_event_is_found_again_by_its_offset(log: Path) -> None:
+    reader = EventReader(log, chunk_bytes=128)
+    append(log, line("one") + b"no event\n\n" + line("two") + line("café"))
+    found: dict[str, str] = {}
+    while batch := reader.poll():
+        for name, offset in zip(names(batch), batch.offsets, strict=True):
+            found[name] = names_at(log, offset)
+    assert found == {"one": "one", "two": "two", "café": "café"}
+
+
+def names_at(log: Path, offset: int) -> str:
+    with log.open("rb") as file:
+        file.seek(offset)
+        stamped = decode(file.readline())
+    assert stamped is not None and isinstance(stamped.event, Phase)
+    return stamped.event.name
+
+
+def test_reading_goes_on_where_another_reader_stopped(log: Path) -> None:
+    append(log, line("read by another") + line("new"))
+    read = line("read by another")
+    at = Position(len(read), log.stat().st_ino, read[:64], read[-64:])
+    reader = EventReader(log, at=at)
+    assert names(reader.poll()) == ["new"]
+    log.write_bytes(line("another run"))
+    batch = reader.poll()
+    assert batch.restarted and names(batch) == ["another run"]
+
+
+def test_a_log_that_changed_since_another_reader_stopped_is_read_from_its_start(log: Path) -> None:
+    append(log, line("a") + line("b"))
+    at = Position(len(line("a")), log.stat().st_ino, line("z")[:64], line("z")[-64:])
+    batch = EventReader(log, at=at).poll()
+    assert batch.restarted and names(batch) == ["a", "b"]
