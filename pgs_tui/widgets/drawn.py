@@ -14,7 +14,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from pgs_tui.look import GlyphName
-from pgs_tui.widgets.lines import Line, Role, changed_cells, fit, line, line_width, to_ascii
+from pgs_tui.widgets.lines import Line, Role, changed_runs, fit, line, line_width, to_ascii
 
 BOLD: frozenset[Role] = frozenset({"title", "value", "bad", "heat-4"})
 DIM: frozenset[Role] = frozenset({"dim", "raw", "frame", "template", "cut"})
@@ -36,20 +36,27 @@ class Drawn(Widget):
         self._size_drawn: Size | None = None
         self._role_styles: dict[Role, Style] = {}
         self._look_drawn: tuple[Style, str] | None = None
+        self._drawn_before: list[Line] = []
+        self._fitted: tuple[Line, ...] = ()
+        self._fitted_how: tuple[int, GlyphName] | None = None
 
     def draw(self, width: int, height: int) -> Sequence[Line]:
         """The widget as at most `height` lines; they are cut or filled to `width` cells."""
         raise NotImplementedError
 
     def redraw(self) -> None:
-        """Draw again and repaint the cells that differ."""
+        """Draw again and repaint the cells that differ. What is hidden is drawn when it is seen again."""
         if self._size_drawn != self.size:  # never painted at this size: painting will draw
+            return
+        if not self.display:
+            self._size_drawn = None
+            super().refresh()
             return
         before, self._lines = self._lines, self._drawn()
         for row, (old, new) in enumerate(zip_longest(before, self._lines, fillvalue=())):
-            cells = changed_cells(old, new)
-            if cells:
-                self.refresh(Region(cells[0], row, cells[1] - cells[0], 1))
+            if old is not new:
+                for first, behind in changed_runs(old, new):
+                    self.refresh(Region(first, row, behind - first, 1))
 
     def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:
         """Repaint regions, or, without any, what differs; Textual asks so on every change of the focus."""
@@ -88,9 +95,21 @@ class Drawn(Widget):
         width, height = self.size
         if width <= 0 or height <= 0:
             return ()
-        lines = [fit(spans, width) for spans in self.draw(width, height)[:height]]
-        lines += [fit(line(), width)] * (height - len(lines))
-        return tuple(to_ascii(spans) if self.glyphs == "ascii" else spans for spans in lines)
+        drawn = list(self.draw(width, height)[:height])
+        drawn += [line()] * (height - len(drawn))
+        how = (width, self.glyphs)
+        known = zip(self._drawn_before, self._fitted, strict=True) if how == self._fitted_how else ()
+        fitted = [after if spans is before else None for spans, (before, after) in zip(drawn, known, strict=False)]
+        fitted += [None] * (height - len(fitted))
+        self._fitted = tuple(
+            same if same is not None else self._fit(spans, width) for spans, same in zip(drawn, fitted, strict=True)
+        )
+        self._drawn_before, self._fitted_how = drawn, how
+        return self._fitted
+
+    def _fit(self, spans: Line, width: int) -> Line:
+        fitted = fit(spans, width)
+        return to_ascii(fitted) if self.glyphs == "ascii" else fitted
 
     def _style(self, role: Role) -> Style:
         style = self._role_styles.get(role)

@@ -14,6 +14,8 @@ Role = Literal[PanelRole, TokenRole]
 ROLES: tuple[Role, ...] = get_args(Role)
 Span = tuple[str, Role]
 Line = tuple[Span, ...]
+_RUN_GAP = 8
+"""Cells between two runs below which they are one; about what moving there and naming the style again takes."""
 
 _ASCII = str.maketrans(
     {
@@ -113,18 +115,28 @@ def text_of(spans: Line) -> str:
     return "".join(text for text, _ in spans)
 
 
-def changed_cells(old: Line, new: Line) -> tuple[int, int] | None:
-    """First and last + 1 of the cells in which two lines of equal width differ, None when they do not.
+def changed_runs(old: Line, new: Line) -> list[tuple[int, int]]:
+    """First and last + 1 of the cells in which two lines of equal width differ, run by run.
 
-    One run a line: Textual sends the beginning of a line again for every further one.
+    Runs with little between them are one: to begin a run costs more than to send a few cells again.
     """
     if old == new:
-        return None
-    before, after = _cells(old), _cells(new)
+        return []
+    begin = next((place for place, (one, other) in enumerate(zip(old, new, strict=False)) if one != other), 0)
+    rest = min(len(old), len(new)) - begin
+    end = next((back for back in range(rest) if old[-1 - back] != new[-1 - back]), rest)
+    before, after = _cells(old[begin : len(old) - end]), _cells(new[begin : len(new) - end])
     if len(before) != len(after):
-        return 0, max(len(before), len(after))
-    differing = [place for place, (one, other) in enumerate(zip(before, after, strict=True)) if one != other]
-    return (differing[0], differing[-1] + 1) if differing else None
+        return [(0, max(line_width(old), line_width(new)))]
+    left = line_width(old[:begin])
+    runs: list[tuple[int, int]] = []
+    for place, (one, other) in enumerate(zip(before, after, strict=True), left):
+        if one != other:
+            if runs and place - runs[-1][1] < _RUN_GAP:
+                runs[-1] = runs[-1][0], place + 1
+            else:
+                runs.append((place, place + 1))
+    return runs
 
 
 def wrapped(text: str, cells: int, role: Role = "text") -> list[Line]:

@@ -18,6 +18,12 @@ class Panel(Drawn, can_focus=True):
 
     framed = True
 
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(id=id, classes=classes)
+        self._inside: list[Line] = []
+        self._inside_framed: list[Line] = []
+        self._inside_width = 0
+
     def title(self) -> Line:
         """The left of the upper edge."""
         return ()
@@ -50,14 +56,25 @@ class Panel(Drawn, can_focus=True):
             brief = line((" ", "text"), *self.brief(width - 1))
             return [brief, *([] if height < 2 else self.body(width, height - 1))]
         inner = width - 4
-        side, end = ("│ ", FRAME), (" │", FRAME)
-        body = [fit(row, inner) for row in self.body(inner, height - 2)[: height - 2]]
-        body += [fit((), inner)] * (height - 2 - len(body))
+        body = list(self.body(inner, height - 2)[: height - 2])
+        body += [()] * (height - 2 - len(body))
         return [
             self._upper_edge(width),
-            *[line(side, *row, end) for row in body],
+            *self._between_sides(body, inner),
             self._edge("╰─", first_fitting(self.summary(), width - 6), (), "─╯", width),
         ]
+
+    def _between_sides(self, body: list[Line], inner: int) -> list[Line]:
+        """Each row between the frame's sides; a row that is the same object as the last time is not made again."""
+        known = zip(self._inside, self._inside_framed, strict=True) if inner == self._inside_width else ()
+        framed = [after if row is before else None for row, (before, after) in zip(body, known, strict=False)]
+        framed += [None] * (len(body) - len(framed))
+        side, end = ("│ ", FRAME), (" │", FRAME)
+        self._inside_framed = [
+            line(side, *fit(row, inner), end) if same is None else same for row, same in zip(body, framed, strict=True)
+        ]
+        self._inside, self._inside_width = body, inner
+        return self._inside_framed
 
     def _upper_edge(self, width: int) -> Line:
         """The one line that tells the focus: with the whole frame, moving it would repaint both panels."""

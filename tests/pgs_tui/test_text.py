@@ -5,7 +5,7 @@ import pytest
 from pgs_tui import format as formats
 from pgs_tui.format import plain
 from pgs_tui.widgets.bars import Part, bar, progress_bar, stacked_bar
-from pgs_tui.widgets.lines import changed_cells, fit, line, line_width, spread, text_of, to_ascii, wrapped
+from pgs_tui.widgets.lines import changed_runs, fit, line, line_width, spread, text_of, to_ascii, wrapped
 from tests.pgs_tui.making import BRACKETS
 
 
@@ -89,12 +89,15 @@ def test_what_does_not_fit_is_cut_on_the_left_side() -> None:
 
 def test_only_changed_cells_are_told() -> None:
     old, new = line(("step ", "dim"), ("12", "value")), line(("step ", "dim"), ("13", "value"))
-    assert changed_cells(old, new) == (6, 7)
-    assert changed_cells(old, old) is None
-    assert changed_cells(line(("12", "dim")), line(("12", "value"))) == (0, 2)
-    assert changed_cells((), line(("ab", "text"))) == (0, 2)
-    assert changed_cells(line(("漢a", "text")), line(("漢b", "text"))) == (2, 3)
-    assert changed_cells(line(("e\u0301a", "text")), line(("e\u0301b", "text"))) == (1, 2), "a mark has no cell"
+    assert changed_runs(old, new) == [(6, 7)]
+    assert changed_runs(old, old) == []
+    assert changed_runs(line(("12", "dim")), line(("12", "value"))) == [(0, 2)]
+    assert changed_runs((), line(("ab", "text"))) == [(0, 2)]
+    assert changed_runs(line(("漢a", "text")), line(("漢b", "text"))) == [(2, 3)]
+    assert changed_runs(line(("e\u0301a", "text")), line(("e\u0301b", "text"))) == [(1, 2)], "a mark has no cell"
+    assert changed_runs(line(("a" * 30, "text")), line(("b" + "a" * 28 + "b", "text"))) == [(0, 1), (29, 30)]
+    assert changed_runs(line(("a" * 9, "text")), line(("b" + "a" * 7 + "b", "text"))) == [(0, 9)], "near ones are one"
+    assert changed_runs(line(("ab", "text")), line(("abc", "text"))) == [(0, 3)]
 
 
 def test_ascii_keeps_the_width() -> None:
