@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import gc
+import os
 import signal
+import sys
 import threading
 from collections import deque
+from contextlib import suppress
 from types import FrameType
+from typing import NoReturn
 
 from engine.profile.server.methods import Methods
 from engine.serving.answering import answer
@@ -20,8 +24,8 @@ class _TerminatedError(BaseException):
     """SIGTERM: leave, but put in order what goes on."""
 
 
-def serve() -> int:
-    """Answer requests until stdin or stdout is closed; the exit code is 0 then.
+def serve() -> NoReturn:
+    """Answer requests until stdin or stdout is closed, or SIGTERM comes; the exit code is 0 then.
 
     What estimates need is imported meanwhile, so that the first one does not have to wait for all of it.
     """
@@ -35,7 +39,7 @@ def serve() -> int:
     finally:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         loop.methods.close()
-    return 0
+    _leave()
 
 
 class _Loop:
@@ -85,6 +89,13 @@ def _takes_long(line: bytes) -> bool:
     except UnreadableRequestError:
         return False
     return request.method == "estimate" and request.params.get("changes") is not False
+
+
+def _leave() -> NoReturn:
+    """At once: half-imported libraries take Python up to a second to take apart, and whoever asked waits for the end."""
+    with suppress(OSError, ValueError):
+        sys.stdout.flush()
+    os._exit(0)
 
 
 def _terminate(number: int, frame: FrameType | None) -> None:
