@@ -10,7 +10,8 @@ from rich.cells import cell_len, chop_cells, set_cell_size
 
 PanelRole = Literal["text", "dim", "frame", "focus", "title", "value", "accent", "raw", "good", "warn", "bad", "key"]
 TokenRole = Literal["lit", "lit-sign", "lit-warn", "template", "cut", "cursor", "heat-1", "heat-2", "heat-3", "heat-4"]
-Role = Literal[PanelRole, TokenRole]
+SeriesRole = Literal["series-1", "series-2", "series-3", "series-4", "series-5", "series-6", "series-7", "series-8"]
+Role = Literal[PanelRole, TokenRole, SeriesRole]
 ROLES: tuple[Role, ...] = get_args(Role)
 Span = tuple[str, Role]
 Line = tuple[Span, ...]
