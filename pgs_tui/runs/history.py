@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_right
 from collections import deque
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from math import isfinite
+from collections.abc import Collection, Iterable
+from itertools import chain, repeat
 
 from engine.events import (
     Ack,
@@ -26,46 +24,46 @@ from engine.events import (
     Start,
     Step,
 )
+from engine.events.columns import Block, GpuColumns, StepColumns
+from pgs_tui.runs.at_step import At, at_step
+from pgs_tui.runs.axis import LARGEST_STEP, AxisName
+from pgs_tui.runs.evals import Evals
+from pgs_tui.runs.gpu_history import GpuField, GpuHistories, GpuHistory
 from pgs_tui.runs.incidents import Incidents
-from pgs_tui.runs.series import Columns, Reducer, Series
+from pgs_tui.runs.log_lines import LogLines
+from pgs_tui.runs.marks import Mark, Marks
+from pgs_tui.runs.ranks import Ranks
+from pgs_tui.runs.reduced import Reduced
+from pgs_tui.runs.rewinding import Superseded
+from pgs_tui.runs.rows_of_columns import ascends_steadily, step_at, steps_of
+from pgs_tui.runs.series import Columns, Series
+from pgs_tui.runs.step_parts import PartColumns
+from pgs_tui.runs.step_table import StepTable
+from pgs_tui.runs.strays import FAR, NO_OFFSET, Strays, Told
 
 RECENT_STEPS = 200
 """How many of the newest steps speak for the present: their rate, their time split, their usual values."""
-
-METRICS: dict[str, Callable[[Step], float | None]] = {
-    "loss": lambda step: step.loss,
-    "grad_norm": lambda step: step.grad_norm,
-    "tok_s": lambda step: step.tok_s,
-    "dt": lambda step: step.dt,
-    "lr": lambda step: step.lr,
-    "epoch": lambda step: step.epoch,
-    "moved": lambda step: step.moved,
-}
-"""What is kept of every step."""
-
-
-@dataclass(frozen=True, slots=True)
-class Superseded:
-    """Steps that a resume from an earlier checkpoint made obsolete: kept, but no part of any curve."""
-
-    resumed_from: int
-    steps: array[int]
-    values: dict[str, array[float]]
+MOST_ACKS = 1000
+NOT_FINITE_MARKED = ("loss", "grad_norm")
+"""Metrics of which a value that is not finite is a mark."""
 
 
 class History:
-    """Fold batches of events with `fold`; read the attributes and `columns`. `version` grows with every event."""
+    """Take in events with `fold`, blocks of a log with `extend`; read the attributes and `columns`.
 
-    def __init__(self) -> None:
+    `version` grows with every event. `lines` is the log of the run, where lines of it can be read back. A log that
+    begins anew needs a new history.
+    """
+
+    def __init__(self, lines: LogLines | None = None) -> None:
         self.version = 0
-        self.steps: array[int] = array("q")
-        self.series = {name: Series() for name in METRICS}
+        self.table = StepTable()
         self.superseded: list[Superseded] = []
         self.recent: deque[tuple[float, Step]] = deque(maxlen=RECENT_STEPS)
         self.incidents = Incidents()
-        self.evals: dict[tuple[int, str], Eval] = {}
-        self.best: Eval | None = None
-        self.gpus: dict[int, Gpu] = {}
+        self.marks = Marks(self.incidents)
+        self.evals = Evals()
+        self.ranks = Ranks()
         self.acks: dict[str, Ack] = {}
         self.start: Start | None = None
         self.phase: Phase | None = None
@@ -75,13 +73,22 @@ class History:
         self.checkpoint: Checkpoint | None = None
         self.end: End | None = None
         self.last_t: float | None = None
-        self.peak: float | None = None
-        """The highest memory peak of any step, GiB."""
-        self.tokens = 0
-        """Real tokens trained on; steps that a resume replaced do not count."""
-        self._tokens_at: array[int] = array("q")
-        self._reducers: dict[str, Reducer] = {}
-        self._smoothed: dict[str, _Smoothed] = {}
+        self._gpus = GpuHistories()
+        self._lines = lines
+        self._strays = Strays()
+        self._newest: Told | None = None
+        self._is_newest_whole = True
+        self._reduced = Reduced(self.table, self.evals, self.marks)
+
+    @property
+    def steps(self) -> array[int]:
+        """The numbers of all steps, ascending."""
+        return self.table.axes.steps
+
+    @property
+    def series(self) -> dict[str, Series]:
+        """Each metric by its name, a value for each step."""
+        return self.table.series
 
     @property
     def last_step(self) -> int | None:
@@ -90,40 +97,152 @@ class History:
 
     @property
     def step(self) -> Step | None:
-        """The newest step."""
-        return self.recent[-1][1] if self.recent else None
+        """The newest step, as whole as its line in the log where it came in a block."""
+        if self._newest is not None and not self._is_newest_whole and self._lines is not None:
+            self._is_newest_whole = True
+            line = self._lines.step(self._newest.offset)
+            if line is not None and line.step == self._newest.step.step:
+                self._newest = self._newest._replace(step=line)
+        return self._newest.step if self._newest else None
 
     @property
     def total_steps(self) -> int | None:
         """How many steps the run will take, where that is known."""
         return self.start.total_steps if self.start else None
 
-    def fold(self, events: Iterable[Stamped]) -> None:
-        """Take in what happened, in the order of the log."""
-        for stamped in events:
-            self.version += 1
-            self.last_t = stamped.t
-            self._take(stamped.event, stamped.t)
+    @property
+    def tokens(self) -> int:
+        """Real tokens trained on; steps that a resume replaced do not count."""
+        return self.table.axes.tokens
 
-    def columns(self, metric: str, start: float, end: float, count: int) -> Columns:
-        """The metric's steps in [start, end) as `count` columns of lowest and highest value."""
-        return self._reduce(metric, self.series[metric], start, end, count)
+    @property
+    def epoch(self) -> float | None:
+        """The epoch of the newest step, None before the first."""
+        epochs = self.table.axes.positions("epoch")
+        return epochs[-1] if epochs else None
 
-    def smooth_columns(self, metric: str, alpha: float, start: float, end: float, count: int) -> Columns:
+    @property
+    def peak(self) -> float | None:
+        """The highest memory peak of any step that counts, GiB."""
+        low, high = self.series["mem.peak"].extent(0, len(self.steps))
+        return high if low <= high else None
+
+    @property
+    def best(self) -> Eval | None:
+        """The best evaluation."""
+        return self.evals.best
+
+    @property
+    def gpus(self) -> dict[int, Gpu]:
+        """The newest reading of each card, by its index."""
+        return self._gpus.newest
+
+    @property
+    def cards(self) -> dict[int, GpuHistory]:
+        """All readings of each card, by its index."""
+        return self._gpus.cards
+
+    @property
+    def left_out(self) -> int:
+        """How many steps could not belong to the run, see `Strays`."""
+        return self._strays.refused
+
+    def notes(self) -> tuple[str, ...]:
+        """Sentences about what was left out since they were asked for last."""
+        return self._strays.notes()
+
+    def fold(self, events: Iterable[Stamped], offsets: Iterable[int] = ()) -> None:
+        """Take in what happened, in the order of the log; `offsets` are the first bytes of the events' lines."""
+        for stamped, offset in zip(events, chain(offsets, repeat(NO_OFFSET)), strict=False):
+            self.take(stamped.event, stamped.t, offset)
+
+    def take(self, event: Event, t: float, offset: int = NO_OFFSET) -> None:
+        """Take in one event; `offset` is the first byte of its line in the log."""
+        self.version += 1
+        self.last_t = t
+        match event:
+            case Step():
+                self._take_step(Told(event, t, offset))
+            case Gpu():
+                self._gpus.append(event, t)
+            case Host():
+                self.host = event
+            case _:
+                self._take_rare(event, t)
+
+    def extend(self, block: Block) -> None:
+        """Take in a block of a log, as if its events had been folded one by one."""
+        match block:
+            case Stamped():
+                self.take(block.event, block.t)
+            case GpuColumns():
+                self.version += len(block)
+                self._gpus.extend(block)
+            case StepColumns():
+                self.version += len(block)
+                self._take_steps(block)
+
+    def positions(self, axis: AxisName) -> array[int] | array[float]:
+        """Where each step stands on that axis, never descending."""
+        return self.table.axes.positions(axis)
+
+    def position_of(self, step: int, axis: AxisName = "step") -> float | None:
+        """Where a step number stands on an axis; None before the first step."""
+        return self.table.axes.position_of(step, axis)
+
+    def index_near(self, position: float, axis: AxisName = "step") -> int | None:
+        """The index of the step nearest to a position; None before the first step."""
+        return self.table.axes.index_near(position, axis)
+
+    def columns(self, metric: str, start: float, end: float, count: int, axis: AxisName = "step") -> Columns:
+        """The metric's steps in [start, end) of an axis as `count` columns of lowest and highest value."""
+        return self._reduced.columns(metric, start, end, count, axis)
+
+    def smooth_columns(
+        self, metric: str, alpha: float, start: float, end: float, count: int, axis: AxisName = "step"
+    ) -> Columns:
         """Like `columns`, of the exponential moving average `alpha * old + (1 - alpha) * new`.
 
         The average's bias at the start is taken out.
         """
-        smoothed = self._smoothed.get(metric)
-        if smoothed is None or smoothed.alpha != alpha:
-            smoothed = self._smoothed[metric] = _Smoothed(alpha)
-        series = smoothed.follow(self.series[metric])
-        return self._reduce(f"{metric} smoothed", series, start, end, count)
+        return self._reduced.smooth_columns(metric, alpha, start, end, count, axis)
+
+    def part_columns(self, start: float, end: float, count: int, axis: AxisName = "step") -> PartColumns:
+        """Where the seconds of the steps went, by column."""
+        return self._reduced.part_columns(start, end, count, axis)
+
+    def gpu_columns(
+        self, index: int, field: GpuField, start: float, end: float, count: int, axis: AxisName = "step"
+    ) -> Columns:
+        """A card's readings by column; `marks` are the columns in which it was throttled."""
+        return self._reduced.gpu_columns(self.cards[index], field, start, end, count, axis)
+
+    def eval_points(
+        self, start: float, end: float, count: int, axis: AxisName = "step"
+    ) -> tuple[tuple[float, float], ...]:
+        """Position and loss of the evaluations, of each column the lowest and the highest."""
+        return self._reduced.eval_points(start, end, count, axis)
+
+    def column_marks(
+        self, start: float, end: float, count: int, axis: AxisName = "step", metrics: Collection[str] | None = None
+    ) -> tuple[tuple[float, Mark], ...]:
+        """Position and the gravest mark of each column that has one; `metrics` are those of a chart, None for all."""
+        return self._reduced.column_marks(start, end, count, axis, metrics)
 
     def smoothed(self, metric: str) -> float | None:
         """The newest value of the average that `smooth_columns` drew last."""
-        smoothed = self._smoothed.get(metric)
-        return smoothed.series.last if smoothed else None
+        return self.table.newest_average(metric)
+
+    def at(self, step: int, read: bool = True) -> At | None:
+        """All that is known of the step nearest to that number; None before the first.
+
+        Its rows stand in the log, from which with `read` its line is read back: some 50 microseconds on a local disk.
+        """
+        index = self.index_near(step)
+        if index is None:
+            return None
+        told_late = self.start is not None and self.start.device.startswith("cuda")
+        return at_step(index, self.table, self.marks, self.incidents, self._lines if read else None, told_late)
 
     def recent_values(self, metric: str, count: int = 1000) -> list[float]:
         """The finite ones of the metric's newest `count` values."""
@@ -144,95 +263,117 @@ class History:
             return None
         return max(total - last, 0) * rate
 
-    def _reduce(self, name: str, series: Series, start: float, end: float, count: int) -> Columns:
-        reducer = self._reducers.setdefault(name, Reducer())
-        return reducer.reduce(self.steps, series, start, end, count)
-
-    def _take(self, event: Event, t: float) -> None:
+    def _take_rare(self, event: Event, t: float) -> None:
         match event:
-            case Step():
-                self._take_step(event, t)
             case Resume():
-                self._rewind(event.from_step)
-                self.end = None
+                self._resume(event, t)
             case Alert():
-                self.incidents.take(event)
+                self.incidents.take(event, self.last_step)
+                self.marks.take_alert(event)
             case Audit():
-                self.incidents.take_audit(event)
+                for found in self.incidents.take_audit(event):
+                    self.marks.take_finding(found.id, self.last_step or 0)
             case Estimate():
                 self.estimate = event
             case Eval():
                 self._take_eval(event)
-            case Gpu():
-                self.gpus[event.index] = event
-            case Host():
-                self.host = event
             case Phase():
                 self.phase = event
             case Start():
                 self.start, self.end, self.estimate = event, None, None
+                self._strays.give_up()
+                self.table.axes.interrupt(t)
             case Checkpoint():
-                self.checkpoint = event
+                self._take_checkpoint(event)
             case Ack():
-                self.acks[event.id] = event
+                self._take_ack(event)
             case End():
                 self.end = event
 
-    def _take_step(self, step: Step, t: float) -> None:
-        if step.rank != 0:
+    def _take_step(self, told: Told) -> None:
+        self.ranks.take(told.step)
+        if told.step.rank != 0:
             return
+        for admitted in self._strays.admit(told, self.last_step):
+            self._add(admitted)
+
+    def _add(self, told: Told) -> None:
+        step = told.step
         if self.steps and step.step <= self.steps[-1]:
             self._rewind(step.step - 1)
-        self.steps.append(step.step)
-        for name, read in METRICS.items():
-            self.series[name].append(read(step))
-        self.tokens += step.tokens
-        self._tokens_at.append(self.tokens)
-        self.recent.append((t, step))
-        if step.mem.peak is not None and isfinite(step.mem.peak):
-            self.peak = max(self.peak or 0.0, step.mem.peak)
+        begin = len(self.steps)
+        self.table.append(step, told.t, told.offset)
+        self.recent.append((told.t, step))
+        self._newest, self._is_newest_whole = told, True
+        self._mark_steps(begin, [step.step] if step.skipped else [])
+
+    def _take_steps(self, block: StepColumns) -> None:
+        """One by one while one of them does not just go on from the last, then all the others at once."""
+        place, steady = 0, ascends_steadily(block)
+        while place < len(block) and not (steady and self._goes_on_with(block.step[place])):
+            self.last_t = block.t[place]
+            self._take_step(step_at(block, place))
+            place += 1
+        if place < len(block):
+            self._add_all(block.part(place, len(block)))
+
+    def _goes_on_with(self, step: int) -> bool:
+        last = self.last_step
+        return not self._strays.is_waiting and (last is None or last < step <= last + FAR)
+
+    def _add_all(self, block: StepColumns) -> None:
+        begin = len(self.steps)
+        self.table.extend(block)
+        self.last_t = block.t[-1]
+        for told in steps_of(block, len(block) - RECENT_STEPS):
+            self.ranks.take(told.step)
+            self.recent.append((told.t, told.step))
+            self._newest, self._is_newest_whole = told, False
+        skipped = block.values["skipped"]
+        self._mark_steps(begin, [block.step[place] for place, one in enumerate(skipped) if one] if any(skipped) else [])
+
+    def _mark_steps(self, begin: int, skipped: Iterable[int]) -> None:
+        """Mark, of the steps from index `begin` on, those that were skipped, and those with values not finite."""
+        for step in skipped:
+            self.marks.add("skipped", step)
+        for metric in NOT_FINITE_MARKED:
+            for step in self.table.not_finite(metric, begin):
+                self.marks.add("nan", step, metric)
 
     def _take_eval(self, event: Eval) -> None:
-        self.evals[event.step, event.name] = event
+        if abs(event.step) > LARGEST_STEP or not self.evals.take(event):
+            return
+        self.marks.add("eval", event.step, "loss")
         if event.best:
-            self.best = event
+            self.marks.add("best", event.step, "loss")
+        self.table.parts.add_eval(event.step, event.seconds)
+
+    def _take_checkpoint(self, event: Checkpoint) -> None:
+        self.checkpoint = event
+        if abs(event.step) <= LARGEST_STEP:
+            self.marks.add("checkpoint", event.step)
+            self.table.parts.add_checkpoint(event.step, event.seconds)
+
+    def _take_ack(self, event: Ack) -> None:
+        self.acks[event.id] = event
+        while len(self.acks) > MOST_ACKS:
+            del self.acks[next(iter(self.acks))]
+
+    def _resume(self, event: Resume, t: float) -> None:
+        self._strays.give_up()
+        from_step = max(min(event.from_step, LARGEST_STEP), -LARGEST_STEP)
+        self._rewind(from_step)
+        self.table.axes.interrupt(t)
+        self.marks.add("resume", from_step if self.last_step is None else min(from_step, self.last_step))
+        self.end = None
 
     def _rewind(self, from_step: int) -> None:
         """Put aside the steps after `from_step`; what comes next replaces them."""
-        keep = bisect_right(self.steps, from_step)
-        if keep < len(self.steps):
-            values = {name: series.values[keep:] for name, series in self.series.items()}
-            self.superseded.append(Superseded(from_step, self.steps[keep:], values))
-        del self.steps[keep:]
-        del self._tokens_at[keep:]
-        for series in self.series.values():
-            series.truncate(keep)
-        self.tokens = self._tokens_at[-1] if self._tokens_at else 0
+        aside = self.table.rewind(from_step)
+        if aside is not None:
+            self.superseded.append(aside)
         self.recent.clear()
-        self.evals = {key: event for key, event in self.evals.items() if event.step <= from_step}
-        if self.best and self.best.step > from_step:
-            self.best = min(self.evals.values(), key=lambda event: event.loss, default=None)
-
-
-class _Smoothed:
-    """The exponential moving average of a series, extended as the series grows.
-
-    Values that are not finite are passed over.
-    """
-
-    def __init__(self, alpha: float) -> None:
-        self.alpha = alpha
-        self.series = Series()
-        self._generation = 0
-        self._mean = 0.0
-        self._weight = 0.0
-
-    def follow(self, raw: Series) -> Series:
-        if raw.generation != self._generation:
-            self.series, self._generation, self._mean, self._weight = Series(), raw.generation, 0.0, 0.0
-        for value in raw.values[len(self.series) :]:
-            if isfinite(value):
-                self._mean = self.alpha * self._mean + (1 - self.alpha) * value
-                self._weight = self.alpha * self._weight + (1 - self.alpha)
-            self.series.append(self._mean / self._weight if self._weight else None)
-        return self.series
+        self._newest = None
+        self.incidents.rewind(from_step)
+        self.marks.rewind(from_step)
+        self.evals.rewind(from_step)

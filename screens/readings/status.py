@@ -28,7 +28,7 @@ def status_of(situation: Situation) -> Status:
         role=state.role,
         step=history.last_step,
         total=history.total_steps,
-        epoch=history.series["epoch"].last,
+        epoch=history.epoch,
         remaining=history.remaining_seconds() if running and not situation.loading else None,
         age=age,
         age_role=age_role,

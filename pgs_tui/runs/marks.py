@@ -1,0 +1,242 @@
+"""What happened at the steps of a run beside their numbers: marked on the curves, and walked from one to the next."""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from engine.events import Alert, Severity
+from pgs_tui.runs.axis import LARGEST_STEP, Axes, AxisName
+from pgs_tui.runs.incidents import Incidents
+
+MarkKind = Literal["spike", "nan", "stalled", "alert", "audit", "skipped", "resume", "best", "eval", "checkpoint"]
+KINDS: tuple[MarkKind, ...] = get_args(MarkKind)
+"""The gravest first, of two of the same severity."""
+ODD: tuple[MarkKind, ...] = ("spike", "nan", "stalled", "skipped")
+"""Values at steps with such a mark are no part of what is usual."""
+MarkRole = Literal["bad", "warn", "good", "accent", "dim"]
+
+ROLES: dict[MarkKind, MarkRole] = {
+    "nan": "bad",
+    "skipped": "warn",
+    "resume": "accent",
+    "best": "good",
+    "eval": "accent",
+    "checkpoint": "dim",
+}
+SEVERITIES: dict[MarkKind, Severity] = {"nan": "error", "skipped": "warning"}
+"""Of marks that are no incident's; the others are for information."""
+ROLES_OF_SEVERITIES: dict[str, MarkRole] = {"info": "dim", "warning": "warn", "error": "bad", "critical": "bad"}
+GRAVITY = tuple(ROLES_OF_SEVERITIES)
+STALLS = ("STALL", "SLOW", "THROTTLED", "THROUGHPUT", "SILENT")
+"""Words in the codes of incidents that tell of waiting."""
+
+Place = tuple[MarkKind, str | None]
+"""A kind of mark, and the field of a step that it belongs to; None where it belongs to all charts."""
+PLAIN: tuple[Place, ...] = (
+    ("nan", "loss"),
+    ("nan", "grad_norm"),
+    ("skipped", None),
+    ("resume", None),
+    ("best", "loss"),
+    ("eval", "loss"),
+    ("checkpoint", None),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Something at a step. `metric` is the field of a step that it belongs to, None where it belongs to all charts.
+
+    `incident_id` names the incident, if it is one's; `rows` are those of the batch, where its alert told them.
+    """
+
+    kind: MarkKind
+    step: int
+    label: str
+    role: MarkRole
+    severity: Severity = "info"
+    incident_id: str | None = None
+    rows: tuple[int, ...] = ()
+    metric: str | None = None
+
+    @property
+    def gravity(self) -> tuple[int, int]:
+        """Greater for what matters more."""
+        severity = GRAVITY.index(self.severity) if self.severity in GRAVITY else 0
+        return severity, -KINDS.index(self.kind)
+
+
+class Marks:
+    """Steps by kind, each an ascending array; a mark is made only when it is looked at."""
+
+    def __init__(self, incidents: Incidents) -> None:
+        self._incidents = incidents
+        self._plain: dict[Place, array[int]] = {place: array("q") for place in PLAIN}
+        self._touched: dict[MarkKind, _Touched] = {}
+
+    def __len__(self) -> int:
+        return sum(len(steps) for steps in self._rows())
+
+    def add(self, kind: MarkKind, step: int, metric: str | None = None) -> None:
+        """Mark a step."""
+        steps = self._plain[kind, metric]
+        place = bisect_left(steps, step)
+        if place == len(steps) or steps[place] != step:
+            steps.insert(place, step)
+
+    def take_alert(self, alert: Alert) -> None:
+        """Mark the step that an alert speaks of; its incident must be among the incidents."""
+        if alert.step is not None and abs(alert.step) <= LARGEST_STEP:
+            self._touched.setdefault(kind_of(alert.code), _Touched()).add(alert.step, alert.id)
+
+    def take_finding(self, incident_id: str, step: int) -> None:
+        """Mark where a finding about the data was told."""
+        self._touched.setdefault("audit", _Touched()).add(step, incident_id)
+
+    def rewind(self, from_step: int) -> None:
+        """Take the marks of later steps away; where the run was resumed stays marked."""
+        for (kind, _), steps in self._plain.items():
+            if kind != "resume":
+                del steps[bisect_right(steps, from_step) :]
+        for touched in self._touched.values():
+            touched.rewind(from_step)
+
+    def at(self, step: int) -> tuple[Mark, ...]:
+        """The marks of that very step, the gravest first."""
+        touched = [
+            self._touch(kind, step, incident_id) for kind, one in self._touched.items() for incident_id in one.at(step)
+        ]
+        told = {mark.metric for mark in touched if mark.kind == "nan"}
+        plain = [
+            _mark(kind, step, metric)
+            for (kind, metric), steps in self._plain.items()
+            if _holds(steps, step) and not (kind == "nan" and metric in told)
+        ]
+        return tuple(sorted([*touched, *plain], key=lambda mark: mark.gravity, reverse=True))
+
+    def after(self, step: int) -> Mark | None:
+        """The gravest mark of the next marked step, None behind the last."""
+        found = [steps[place] for steps in self._rows() if (place := bisect_right(steps, step)) < len(steps)]
+        return self.at(min(found))[0] if found else None
+
+    def before(self, step: int) -> Mark | None:
+        """The gravest mark of the last marked step before this one, None before the first."""
+        found = [steps[place - 1] for steps in self._rows() if (place := bisect_left(steps, step))]
+        return self.at(max(found))[0] if found else None
+
+    def newest(self) -> Mark | None:
+        """The gravest mark of the last marked step."""
+        return self.before(LARGEST_STEP + 1)
+
+    def odd_steps(self, first: int, last: int) -> frozenset[int]:
+        """The steps from `first` to `last` whose values say nothing about what is usual."""
+        touched = [one.steps for kind, one in self._touched.items() if kind in ODD]
+        rows = [*touched, *(steps for (kind, _), steps in self._plain.items() if kind in ODD)]
+        return frozenset(
+            step for steps in rows for step in steps[bisect_left(steps, first) : bisect_right(steps, last)]
+        )
+
+    def between(self, first: int, last: int) -> Iterator[Mark]:
+        """All marks of the steps from `first` to `last`, in order."""
+        inside = {
+            step for steps in self._rows() for step in steps[bisect_left(steps, first) : bisect_right(steps, last)]
+        }
+        for step in sorted(inside):
+            yield from self.at(step)
+
+    def in_columns(
+        self, axes: Axes, axis: AxisName, start: float, end: float, count: int, metrics: Collection[str] | None = None
+    ) -> tuple[tuple[float, Mark], ...]:
+        """Position on the axis and the gravest mark of each of `count` columns over [start, end) that has one.
+
+        `metrics` are the fields of a step that the chart shows, None for all; what belongs to all charts is always in.
+        """
+        gravest: dict[int, tuple[float, Mark]] = {}
+        width = (end - start) / max(count, 1)
+        if width <= 0 or not axes.steps:
+            return ()
+        for column, step in self._one_a_column(axes, axis, start, width, count):
+            position = axes.position_of(step, axis)
+            assert position is not None, "there are steps"
+            for mark in self.at(step):
+                wanted = metrics is None or mark.metric is None or mark.metric in metrics
+                if wanted and (column not in gravest or mark.gravity > gravest[column][1].gravity):
+                    gravest[column] = position, mark
+        return tuple(gravest[column] for column in sorted(gravest))
+
+    def _one_a_column(
+        self, axes: Axes, axis: AxisName, start: float, width: float, count: int
+    ) -> Iterator[tuple[int, int]]:
+        """Of every kind the first marked step in each column, with the column."""
+        positions = axes.positions(axis)
+        for steps in self._rows():
+            place = 0
+            while place < len(steps):
+                position = axes.position_of(steps[place], axis)
+                assert position is not None, "there are steps"
+                column = int((position - start) // width)
+                if 0 <= column < count:
+                    yield column, steps[place]
+                following = bisect_left(positions, start + (max(column, -1) + 1) * width)
+                if column >= count or following >= len(positions):
+                    break
+                place = max(bisect_left(steps, axes.steps[following]), place + 1)
+
+    def _rows(self) -> Iterator[array[int]]:
+        yield from self._plain.values()
+        for touched in self._touched.values():
+            yield touched.steps
+
+    def _touch(self, kind: MarkKind, step: int, incident_id: str) -> Mark:
+        incident = self._incidents.get(incident_id)
+        if incident is None:
+            return Mark(kind, step, f"{kind} {step}", "warn", "warning")
+        role = ROLES_OF_SEVERITIES.get(incident.severity, "warn")
+        touch = self._incidents.touch(incident_id, step)
+        rows = touch.rows if touch else incident.rows
+        label = f"{incident.title} {step}"
+        return Mark(kind, step, label, role, incident.severity, incident_id, rows, incident.metric)
+
+
+class _Touched:
+    """Steps that incidents touched, ascending, and the incident of each; a step can have several."""
+
+    def __init__(self) -> None:
+        self.steps = array("q")
+        self._ids: list[str] = []
+
+    def add(self, step: int, incident_id: str) -> None:
+        if incident_id not in self.at(step):
+            place = bisect_right(self.steps, step)
+            self.steps.insert(place, step)
+            self._ids.insert(place, incident_id)
+
+    def at(self, step: int) -> list[str]:
+        return self._ids[bisect_left(self.steps, step) : bisect_right(self.steps, step)]
+
+    def rewind(self, from_step: int) -> None:
+        keep = bisect_right(self.steps, from_step)
+        del self.steps[keep:], self._ids[keep:]
+
+
+def kind_of(code: str) -> MarkKind:
+    """The kind of mark that an alert of this code makes."""
+    if "SPIKE" in code:
+        return "spike"
+    if "NON_FINITE" in code or "NAN" in code:
+        return "nan"
+    return "stalled" if any(word in code for word in STALLS) else "alert"
+
+
+def _mark(kind: MarkKind, step: int, metric: str | None) -> Mark:
+    what = f"{metric} not finite" if kind == "nan" else kind
+    return Mark(kind, step, f"{what} {step}", ROLES[kind], SEVERITIES.get(kind, "info"), None, (), metric)
+
+
+def _holds(steps: array[int], step: int) -> bool:
+    place = bisect_left(steps, step)
+    return place < len(steps) and steps[place] == step

@@ -1,0 +1,103 @@
+"""The exponential moving average of a series, without a second number for each of its values."""
+
+from __future__ import annotations
+
+from array import array
+from math import isfinite, nan
+
+from pgs_tui.runs.pyramid import Extent, Pyramid, extent_of
+from pgs_tui.runs.series import Series
+
+BLOCK = 64
+"""The average is kept at the end of each 64 values, with its extremes within; between them it is worked out again."""
+
+
+class Smoothed:
+    """`alpha * old + (1 - alpha) * new`, its bias at the start taken out; values that are not finite are passed over.
+
+    It can be reduced to columns as a series can, once `follow` has taken in what the series gained.
+    """
+
+    def __init__(self, raw: Series, alpha: float) -> None:
+        self.alpha = alpha
+        self.generation = 0
+        """Grows when averages are taken back."""
+        self._raw = raw
+        self._means, self._weights = array("d", [0.0]), array("d", [0.0])
+        """Before each block: the average is mean / weight, and there is none while the weight is 0."""
+        self._low, self._high = array("d"), array("d")
+        self._lows, self._highs = Pyramid(), Pyramid()
+
+    def __len__(self) -> int:
+        return len(self._raw)
+
+    @property
+    def marks(self) -> tuple[int, ...]:
+        """None: an average is always finite."""
+        return ()
+
+    @property
+    def last(self) -> float | None:
+        """The newest average, None before the first finite value."""
+        return self.at(len(self._raw) - 1) if len(self._raw) else None
+
+    def at(self, index: int) -> float | None:
+        """The average after the value at that index, None before the first finite value."""
+        average = self._averages(index // BLOCK, index + 1)[-1]
+        return average if isfinite(average) else None
+
+    def follow(self) -> Smoothed:
+        """Itself, after it has taken in what the series gained."""
+        for block in range(len(self._low), len(self._raw) // BLOCK):
+            self._close(block)
+        return self
+
+    def extent(self, start: int, end: int) -> Extent:
+        """Lowest and highest average at indices start to end - 1, (inf, -inf) when there is none."""
+        end = min(end, len(self._raw))
+        first, last = -(-start // BLOCK), min(end // BLOCK, len(self._low))
+        if first >= last:
+            return self._ragged(start, end)
+        before, after = self._ragged(start, first * BLOCK), self._ragged(last * BLOCK, end)
+        low, high = self._lows.extent(self._low, first, last)[0], self._highs.extent(self._high, first, last)[1]
+        return min(low, before[0], after[0]), max(high, before[1], after[1])
+
+    def truncate(self, length: int) -> None:
+        """Forget the averages from index `length` on, as the series has forgotten its values."""
+        blocks = length // BLOCK
+        self.generation += 1
+        del self._means[blocks + 1 :]
+        del self._weights[blocks + 1 :]
+        del self._low[blocks:]
+        del self._high[blocks:]
+        self._lows.truncate(blocks)
+        self._highs.truncate(blocks)
+
+    def _ragged(self, start: int, end: int) -> Extent:
+        block = start // BLOCK
+        return extent_of(self._averages(block, end)[start - block * BLOCK :] if start < end else ())
+
+    def _close(self, block: int) -> None:
+        averages, mean, weight = self._run(block, (block + 1) * BLOCK)
+        low, high = extent_of(averages)
+        self._low.append(low)
+        self._high.append(high)
+        self._lows.grow(self._low)
+        self._highs.grow(self._high)
+        self._means.append(mean)
+        self._weights.append(weight)
+
+    def _averages(self, block: int, end: int) -> list[float]:
+        return self._run(block, end)[0]
+
+    def _run(self, block: int, end: int) -> tuple[list[float], float, float]:
+        """Averages from the block's first index to `end - 1`, NaN before the first finite value; mean and weight."""
+        mean, weight, alpha = self._means[block], self._weights[block], self.alpha
+        fresh = 1 - alpha
+        averages = []
+        for value in self._raw.values[block * BLOCK : end]:
+            if isfinite(value):
+                mean = alpha * mean + fresh * value
+                weight = alpha * weight + fresh
+            averages.append(mean / weight if weight else nan)
+        return averages, mean, weight
