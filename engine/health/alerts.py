@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from engine.events.types import Alert, AlertState, Scalar
-from engine.health.symptoms import SYMPTOMS, advise
+from engine.health.advice import NO_FACTS, advise
+from engine.health.symptom import Facts
+from engine.health.symptoms import SYMPTOMS
+
+NO_WORDS: Mapping[str, str] = {}
 
 
 @dataclass(slots=True)
@@ -20,6 +24,7 @@ class _Incident:
     baseline: float | None
     rows: tuple[int, ...]
     measured: str | None = None
+    facts: Facts = field(default_factory=dict)
 
 
 class IncidentLog:
@@ -38,21 +43,27 @@ class IncidentLog:
         baseline: float | None = None,
         rows: tuple[int, ...] = (),
         measured: str | None = None,
+        facts: Facts = NO_FACTS,
+        words: Mapping[str, str] = NO_WORDS,
         **details: str,
     ) -> Alert:
-        """Say that `code` holds at this step: opens the incident, or updates it. Details fill in the meaning.
+        """Say that `code` holds at this step: opens the incident, or updates it.
 
-        `measured` names the field of a step that value and baseline belong to.
+        Details and `words` fill in the meaning, in which value and baseline stand as `show` has them unless `words` do.
+        `measured` names the field of a step that value and baseline belong to; `facts` are what the advice needs.
         """
         meaning = SYMPTOMS[code].meaning.format(
-            **({"value": show(value), "baseline": show(baseline)} | details),
+            **({"value": show(value), "baseline": show(baseline)} | details | dict(words)),
         )
         known = self._open.get(code)
         if known is None:
-            self._open[code] = incident = _Incident(step, step, 1, meaning, value, baseline, rows, measured)
+            self._open[code] = incident = _Incident(
+                step, step, 1, meaning, value, baseline, rows, measured, dict(facts)
+            )
             return self._alert(code, incident, "open")
         known.last_step, known.count = step, known.count + 1
         known.meaning, known.value, known.rows, known.measured = meaning, value, rows, measured
+        known.facts = dict(facts)
         return self._alert(code, known, "update")
 
     def clear(self, code: str) -> Alert | None:
@@ -85,6 +96,7 @@ class IncidentLog:
                 baseline=_from_text(saved["baseline"]),
                 rows=tuple(saved["rows"]),
                 measured=saved["measured"],
+                facts=saved.get("facts", {}),  # checkpoints of earlier versions have none
             )
             for code, saved in state.items()
         }
@@ -101,7 +113,7 @@ class IncidentLog:
             value=incident.value,
             baseline=incident.baseline,
             count=incident.count,
-            advice=advise(code, self._settings),
+            advice=advise(code, self._settings, incident.facts),
             rows=incident.rows,
         )
 

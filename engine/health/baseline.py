@@ -112,12 +112,12 @@ class Baseline:
 def _spread(deviations: Sequence[float]) -> float:
     """Return the standard deviation upwards that the middle or the upper end of the deviations suggests."""
     ordered = sorted(deviations)
-    middle = _quantile(ordered, 0.5)
+    middle = quantile(ordered, 0.5)
     mad = statistics.median(abs(deviation - middle) for deviation in ordered)
-    return max(mad * MAD_TO_SIGMA, _quantile(ordered, UPPER_QUANTILE) / UPPER_QUANTILE_SIGMAS)
+    return max(mad * MAD_TO_SIGMA, quantile(ordered, UPPER_QUANTILE) / UPPER_QUANTILE_SIGMAS)
 
 
-def _quantile(ordered: Sequence[float], share: float) -> float:
+def quantile(ordered: Sequence[float], share: float) -> float:
     """Return the linearly interpolated quantile of ascending values."""
     position = share * (len(ordered) - 1)
     below = int(position)
@@ -130,5 +130,5 @@ def _is_steady(values: Sequence[float]) -> bool:
     in_order = list(values)
     half = len(in_order) // 2
     earlier, later = statistics.median(in_order[:half]), statistics.median(in_order[half:])
-    lower = _quantile(sorted(in_order), SHIFT_LOWER_QUANTILE)
+    lower = quantile(sorted(in_order), SHIFT_LOWER_QUANTILE)
     return max(in_order) <= SHIFT_LARGEST * lower and later <= SHIFT_GROWTH * earlier

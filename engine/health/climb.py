@@ -8,6 +8,18 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+from engine.health.remedies import CLIMBING
+from engine.health.symptom import Symptom
+
+SYMPTOMS = {
+    "GRAD_NORM_CLIMB": Symptom(
+        "error",
+        "the gradient norm climbs from {baseline} to {value} within a few steps: the run is about to diverge",
+        CLIMBING,
+        ending="it came down again or settled",
+    ),
+}
+
 RISES = 3
 """Rises in a row that make a climb."""
 SMALLEST_RISE = 1.5

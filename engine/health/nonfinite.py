@@ -6,6 +6,18 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
+from engine.health.remedies import TENTH_OF_THE_RATE
+from engine.health.symptom import Symptom
+
+SYMPTOMS = {
+    "NON_FINITE_LOSS": Symptom(
+        "error", "the loss is {value}, not a finite number: {outcome}", (TENTH_OF_THE_RATE,), grave_after=3
+    ),
+    "NON_FINITE_GRAD": Symptom(
+        "error", "the gradient{where} is not finite: {outcome}", (TENTH_OF_THE_RATE,), grave_after=3
+    ),
+}
+
 Judged = Literal["loss", "hidden_norm", "grad_norm"]
 """What a step is judged by before any weight moves."""
 

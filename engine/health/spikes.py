@@ -18,6 +18,32 @@ from typing import Any, Literal
 
 from engine.health.baseline import Baseline, Usual
 from engine.health.nonfinite import Judged, find_non_finite
+from engine.health.partners import RATE
+from engine.health.remedies import HALF_THE_RATE_OF_SPIKES
+from engine.health.symptom import Remedy, Symptom, times
+
+SYMPTOMS = {
+    "SPIKE_SKIPPED": Symptom(
+        "warning",
+        "{metric} {value}, usually {baseline} ± {spread}: the step was skipped, no weight changed",
+        (HALF_THE_RATE_OF_SPIKES,),
+        grave="error",
+        grave_after=5,
+    ),
+    "SPIKE_TAKEN": Symptom(
+        "warning",
+        "{metric} {value}, usually {baseline} ± {spread}: the step was taken, since train.spike_detection is false",
+        (HALF_THE_RATE_OF_SPIKES,),
+        grave="error",
+        grave_after=5,
+    ),
+    "LEVEL_SHIFT": Symptom(
+        "warning",
+        "{metric} moved from {baseline} to about {value} and stayed there: the new level counts as usual from now on",
+        (Remedy(RATE, times(0.5), "if the data does not get harder here, halve the learning rate"),),
+        ending="training went on",
+    ),
+}
 
 Reason = Literal["loss", "hidden_norm", "grad_norm", "not finite"]
 

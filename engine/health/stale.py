@@ -6,6 +6,21 @@ from collections import deque
 from dataclasses import dataclass
 from typing import Any
 
+from engine.health.partners import RATE
+from engine.health.symptom import Remedy, Symptom, times, to
+
+SYMPTOMS = {
+    "STALE_WEIGHTS": Symptom(
+        "warning",
+        "the weights move by {share} of what the optimizer asks for: rounding to bfloat16 takes the rest away",
+        (
+            Remedy("train.stochastic_rounding", to(True), "rounds at random, so that small updates count on average"),
+            Remedy(RATE, times(10.0), "or a larger learning rate, whose updates reach the next number"),
+        ),
+        ending="they follow again",
+    ),
+}
+
 WINDOW = 20
 """Steps that are judged together: one alone is noisy, since rounding at random moves few of the weights far."""
 STALE_BELOW = 0.5

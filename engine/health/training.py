@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections import deque
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from engine.events.types import Advice, Alert, Scalar
+from engine.events.types import Alert
+from engine.health.advice import advise, as_text, settings_of
 from engine.health.alerts import IncidentLog, show
 from engine.health.climb import ClimbDetector
 from engine.health.flat import FlatDetector
 from engine.health.nonfinite import NonFinite
+from engine.health.spike_share import SpikeCounter
 from engine.health.spikes import SpikeDetector, Verdict
 from engine.health.stale import StaleDetector
-from engine.health.symptoms import advise, advised_keys
+from engine.health.watch import WATCHED, RunWatch
 
 if TYPE_CHECKING:
     from engine.config.schema import Config
@@ -27,10 +28,18 @@ METRIC_NAMES = {
 }
 SKIPPED = "the step was skipped"
 LEFT_AS_THEY_WERE = "weights whose own gradient was not finite stayed as they were, all others moved"
-SPIKE_SHARE_STEPS = 200
-SPIKE_SHARE_MINIMUM = 100
-MANY_SPIKES = 0.05
-FEW_SPIKES = 0.01
+JUDGED = (
+    *FLAG_CAUSES,
+    "SPIKES_FREQUENT",
+    "LEVEL_SHIFT",
+    "SKIPPED_IN_A_ROW",
+    "NON_FINITE_GRAD",
+    "GRAD_NORM_CLIMB",
+    "STALE_WEIGHTS",
+    "FLAT",
+    *WATCHED,
+)
+"""The codes of all alerts that the health of a run raises: its `start` event names them, for readers to leave alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +60,8 @@ class Judgement:
 class TrainingHealth:
     """All detectors of a run. Its state comes back from a checkpoint exactly, open incidents included."""
 
-    def __init__(self, config: Config, warmup_steps: int) -> None:
-        self._settings = {key: _setting(config, key) for key in advised_keys()}
+    def __init__(self, config: Config, warmup_steps: int, total_steps: int | None = None) -> None:
+        self._settings = settings_of(config)
         self._max_skipped = config.train.max_skipped_in_a_row
         self._spikes = SpikeDetector(config.train.spike_z_threshold, judge_spikes=config.train.spike_detection)
         self._skips_spikes = config.train.spike_detection
@@ -65,7 +74,9 @@ class TrainingHealth:
         self._incidents = IncidentLog(self._settings)
         self._skipped_in_a_row = 0
         self._skipped_before = 0
-        self._recent_spikes: deque[bool] = deque(maxlen=SPIKE_SHARE_STEPS)
+        self._recent_spikes = SpikeCounter()
+        self.watch = RunWatch(self._settings, total_steps)
+        """What only tells; it is fed with the run's events."""
 
     def gate(
         self, step: int, loss: float | None, hidden_norm: float | None, *, rows: tuple[int, ...] = ()
@@ -163,7 +174,8 @@ class TrainingHealth:
             "stale": self._stale.state_dict(),
             "incidents": self._incidents.state_dict(),
             "skipped_in_a_row": self._skipped_in_a_row,
-            "recent_spikes": list(self._recent_spikes),
+            "recent_spikes": self._recent_spikes.state(),
+            "watch": self.watch.state_dict(),
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
@@ -177,7 +189,8 @@ class TrainingHealth:
             self._stale.load_state_dict(state["stale"])
         self._incidents.load_state_dict(state["incidents"])
         self._skipped_in_a_row = state["skipped_in_a_row"]
-        self._recent_spikes = deque(state["recent_spikes"], maxlen=SPIKE_SHARE_STEPS)
+        self._recent_spikes.load_state(state["recent_spikes"])
+        self.watch.load_state_dict(state.get("watch", {}))
 
     def _judge_flag(self, step: int, verdict: Verdict, rows: tuple[int, ...]) -> list[Alert]:
         code = _skip_code(verdict) or self._taken_code(verdict)
@@ -220,14 +233,13 @@ class TrainingHealth:
         ]
 
     def _judge_spike_share(self, step: int, verdict: Verdict) -> list[Alert]:
-        self._recent_spikes.append(verdict.skip and verdict.reason != "not finite")
-        steps = len(self._recent_spikes)
-        share = sum(self._recent_spikes) / steps
-        if steps < SPIKE_SHARE_MINIMUM or share < FEW_SPIKES:
+        spikes = self._recent_spikes.check(verdict.skip and verdict.reason != "not finite")
+        if spikes.is_few:
             return self._clear("SPIKES_FREQUENT")
-        if share <= MANY_SPIKES or self._incidents.is_open("SPIKES_FREQUENT"):
+        if not spikes.is_many or self._incidents.is_open("SPIKES_FREQUENT"):
             return []
-        return [self._incidents.touch("SPIKES_FREQUENT", step, value=share, share=f"{share:.0%}", steps=str(steps))]
+        share, steps = f"{spikes.share:.0%}", str(spikes.steps)
+        return [self._incidents.touch("SPIKES_FREQUENT", step, value=spikes.share, share=share, steps=steps)]
 
     def _judge_climb(self, step: int, grad_norm: float | None) -> list[Alert]:
         climb = self._climb.check(grad_norm)
@@ -293,7 +305,7 @@ class TrainingHealth:
         last = next(alert.meaning for alert in alerts if alert.code == code and alert.state != "closed")
         end = self._incidents.touch("SKIPPED_IN_A_ROW", step, steps=str(self._skipped_in_a_row), last=last)
         advice = advise("NO_TRAINABLE_TOKENS", self._settings) if verdict is None else end.advice
-        return Judgement(skip, verdict, (*alerts, end), stop=f"{end.meaning}{_advice_text(advice)}")
+        return Judgement(skip, verdict, (*alerts, end), stop="; try ".join((end.meaning, *map(as_text, advice))))
 
     def _clear(self, *codes: str) -> list[Alert]:
         closed = (self._incidents.clear(code) for code in codes)
@@ -307,13 +319,3 @@ def _skip_code(verdict: Verdict) -> str | None:
         assert verdict.value is not None
         return NonFinite(verdict.metric, verdict.value).code
     return "SPIKE_SKIPPED"
-
-
-def _setting(config: Config, key: str) -> Scalar:
-    section, name = key.split(".")
-    value: Scalar = getattr(getattr(config, section), name)
-    return value
-
-
-def _advice_text(advice: tuple[Advice, ...]) -> str:
-    return "".join(f"; try {item.key}: {item.value} ({item.why})" for item in advice)
