@@ -14,8 +14,8 @@ from pgs_tui.configs import configs_folder
 from pgs_tui.keys import bindings_of
 from pgs_tui.look import GLYPH_NAMES, Look
 from pgs_tui.widgets.lines import text_of
-from screens.picker_dialogs import PickerDialogs
 from screens.picker_panes import STYLE_SHEET
+from screens.picker_starting import PickerStarting, Way
 from screens.picking import Discovered, News, Picking, read, runs_of
 
 if TYPE_CHECKING:  # what the first frame does not need is imported after it
@@ -29,7 +29,7 @@ FAR = 10**9
 """More rows than any list has."""
 
 
-class PickerScreen(PickerDialogs, inherit_bindings=False):
+class PickerScreen(PickerStarting, inherit_bindings=False):
     """Looks below `here`, and holds memory against the GPU `target`. It reports with `Leaving` and `Chosen`.
 
     `command` replaces that of the profiler; tests do that.
@@ -43,7 +43,7 @@ class PickerScreen(PickerDialogs, inherit_bindings=False):
     class Chosen(Message):
         """The person wants to `start`, `profile` or `inspect` this config, which is valid."""
 
-        def __init__(self, path: Path, what: str) -> None:
+        def __init__(self, path: Path, what: Way) -> None:
             super().__init__()
             self.path = path
             self.what = what
@@ -112,12 +112,14 @@ class PickerScreen(PickerDialogs, inherit_bindings=False):
     def go_on(self) -> None:
         """Show what is known now, and find out more: first of what is in sight."""
         self.show_now()
-        first = (*self.compared, *self.list.in_sight)
+        waiting = self.picking.collection.get(self.waiting)
+        first = (*((waiting,) if waiting else ()), *self.compared, *self.list.in_sight)
         unread = self.picking.unread(first)
         if unread:
             self.run_worker(lambda: self._tell(read(unread)), thread=True, group="reading")
         self.picking.ask(first, self._open_profiler)
         self._tell_end_of_estimates()
+        self.start_what_waited()
         if self.page is not None:
             self.page.draw_again()
 
@@ -166,32 +168,20 @@ class PickerScreen(PickerDialogs, inherit_bindings=False):
         if self.focused is self.details:
             self.details.scroll(rows)
         elif self.list.move(rows):
+            self.wait_no_longer()
             self.show_details()
 
     def action_enter(self) -> None:
-        self._choose("start")
+        self.choose("start")
 
     def action_profile(self) -> None:
-        self._choose("profile")
+        self.choose("profile")
 
     def action_inspect(self) -> None:
-        self._choose("inspect")
+        self.choose("inspect")
 
-    def _choose(self, what: str) -> None:
-        """Report it, if the config is valid; else show what is wrong with it."""
-        from pgs_tui.picking.doubts import why_not_to_start
-
-        entry = self.chosen_entry()
-        if entry is None:
-            return
-        self.picking.take(read([entry.path]))  # it may have been changed since
-        self.go_on()
-        if not entry.is_valid:
-            self.show_problems(entry)
-        elif what == "start" and self.picking.target.is_own and (doubt := why_not_to_start(entry)):
-            self.ask_whether(entry, doubt, lambda answer: self.post_message(self.Chosen(entry.path, answer)))
-        else:
-            self.post_message(self.Chosen(entry.path, what))
+    def report(self, path: Path, way: Way) -> None:
+        self.post_message(self.Chosen(path, way))
 
     def action_rescan(self) -> None:
         self.look_again()
@@ -203,7 +193,9 @@ class PickerScreen(PickerDialogs, inherit_bindings=False):
         self._search()
 
     def action_out(self) -> None:
-        if self.focused is not self.list:
+        if self.wait_no_longer():
+            self.say("not started")
+        elif self.focused is not self.list:
             self.set_focus(self.list)
         elif self.list.marked is not None:
             self.unmark()

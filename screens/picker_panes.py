@@ -88,8 +88,8 @@ class PickerPanes(Screen[None], inherit_bindings=False):
         entry = self.list.entry
         self.details.show(entry, folder_name(entry.path) if entry else "", self.picking.ended)
 
-    def say(self, text: str, role: Role = "accent") -> None:
+    def say(self, text: str, role: Role = "accent", seconds: float = MESSAGE_SECONDS) -> None:
         if self._message_timer is not None:
             self._message_timer.stop()
         self.key_bar.say(text, role)
-        self._message_timer = self.set_timer(MESSAGE_SECONDS, self.key_bar.quiet)
+        self._message_timer = self.set_timer(seconds, self.key_bar.quiet)

@@ -161,6 +161,10 @@ class Picking:
         if profile is not None:
             self.gpu, self.asked = profile.gpu, True
 
+    def is_judged(self, entry: Entry) -> bool:
+        """Whether all is known of its memory that there is to know; also where there is nobody to ask any more."""
+        return bool(self.ended) or not (entry.must_check or entry.must_estimate or self._waiting == entry.path)
+
     def want_gpus(self) -> bool:
         """Ask which GPUs there are to choose from; False when there is nobody to ask."""
         if self._server is not None:

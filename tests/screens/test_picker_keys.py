@@ -59,6 +59,41 @@ async def test_before_a_config_that_does_not_fit_is_started_that_is_said(here: P
         assert screen.app.return_value.next == StartConfig(here / "configs/qwen/large.yaml", (), "qwen/large")
 
 
+async def test_a_config_whose_memory_is_not_known_yet_waits_for_that_and_starts_by_itself(here: Path) -> None:
+    write_config(here / "try.yaml")
+    async with picker(here, "--slow", "0.4", settled=False) as (screen, pilot):
+        await until(pilot, lambda: screen.list.entry)
+        await pilot.press("enter")
+        await until(pilot, lambda: "seeing whether it fits" in texts(screen)["keys"])
+        assert screen.app.return_value is None
+        await until(pilot, lambda: screen.app.return_value)
+        assert screen.app.return_value.next == StartConfig(here / "try.yaml", (), "try")
+
+
+async def test_a_config_that_turns_out_not_to_fit_is_asked_about(here: Path) -> None:
+    write_config(here / "large.yaml")
+    async with picker(here, "--slow", "0.4", settled=False) as (screen, pilot):
+        await until(pilot, lambda: screen.list.entry)
+        await pilot.press("enter")
+        await until(pilot, lambda: "does not fit: 22.9 GiB too much" in shown(pilot) and "Stay here" in shown(pilot))
+        assert screen.app.return_value is None
+
+
+async def test_while_a_config_waits_enter_starts_it_and_esc_does_not(here: Path) -> None:
+    write_config(here / "large.yaml")
+    async with picker(here, "--slow", "60", settled=False) as (screen, pilot):
+        await until(pilot, lambda: screen.list.entry)
+        for key in ("escape", "question_mark"):
+            await pilot.press("enter", key)
+            await until(pilot, lambda: screen.waiting is None)
+            await pilot.press("escape")
+            await until(pilot, lambda: screen.is_current)
+        assert screen.app.return_value is None
+        await pilot.press("enter", "enter")
+        await until(pilot, lambda: screen.app.return_value)
+        assert screen.app.return_value.next == StartConfig(here / "large.yaml", (), "large")
+
+
 async def test_without_a_gpu_it_asks_before_main_memory_is_used_up(here: Path) -> None:
     write_folder(here)
     answers = {"try": {"total": 0.1}, "large": {"total": 1e6}}
