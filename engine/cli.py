@@ -77,11 +77,18 @@ def _doctor(options: argparse.Namespace, overrides: list[str], command: str) -> 
     return doctor_command(options, overrides)
 
 
+def _monitor(options: argparse.Namespace, overrides: list[str], command: str) -> int:
+    from engine.monitoring.command import monitor_command
+
+    return monitor_command(options, overrides)
+
+
 COMMANDS: dict[str, Callable[[argparse.Namespace, list[str], str], int]] = {
     "train": _train,
     "inspect": _inspect,
     "validate": _validate,
     "profile": _profile,
+    "monitor": _monitor,
     "doctor": _doctor,
 }
 """Given the options, the overrides of config keys, and the command line as a text; the result is the exit code."""
@@ -118,6 +125,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_inspect(commands)
     _add_validate(commands)
     _add_profile(commands)
+    _add_monitor(commands)
     _add_doctor(commands)
     return parser
 
@@ -204,6 +212,30 @@ def _add_profile(commands: Subparsers) -> None:
     profile.add_argument("--price", type=_positive, metavar="PER_HOUR", help="dollars an hour, for what the run costs")
     profile.add_argument("--full", action="store_true", help="also tell what each figure rests on")
     _add_output(profile).add_argument("--serve", action="store_true", help="answer requests on stdin (docs/json.md)")
+
+
+def _add_monitor(commands: Subparsers) -> None:
+    monitor = commands.add_parser(
+        "monitor",
+        help="tell how a run or a log stands, and what is wrong with it",
+        usage=("pgs monitor (RUN | LOG | -) [--brief] [--follow [--bell] [--on-critical CMD]] [--plain | --json]"),
+        description="Judge a run's directory, or a plain console log with step lines such as `step=50 loss=2.34 "
+        "lr=4.5e-05`, without a screen. RUN is a path, a run id, the beginning of one, or latest; - reads the log from "
+        "stdin. Exit code 0 where all is well or merely worth a look, 1 where an error or worse holds, or the run "
+        "failed or was killed.",
+        allow_abbrev=False,
+    )
+    monitor.add_argument("target", metavar="RUN|LOG", help="the run, or the file that holds a log; - is stdin")
+    monitor.add_argument("--brief", action="store_true", help="one line, and while following one for each change")
+    monitor.add_argument("--follow", action="store_true", help="go on until the run ends, and tell what changes")
+    monitor.add_argument("--bell", action="store_true", help="ring the terminal's bell for what becomes critical")
+    monitor.add_argument(
+        "--on-critical",
+        "--on_critical",
+        metavar="CMD",
+        help="run this in a shell then; docs/monitor.md names $PGS_CODE ...",
+    )
+    _add_output(monitor)
 
 
 def _add_doctor(commands: Subparsers) -> None:

@@ -1,0 +1,104 @@
+"""A run's directory, polled: its events, whether its engine lives, and what only a reader can tell of it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+
+from engine.events import EventReader, Stamped
+from engine.health.reader_watch import ReaderWatch
+from engine.health.steps_watch import StepsWatch
+from engine.monitoring.source import Health
+from engine.monitoring.summary import Summary, Told
+from engine.rundir import RunDir, liveness, read_run_info
+
+ENDED = ("finished", "stopped", "failed")
+
+
+class RunSource:
+    """`poll` brings what has changed; `summary` is how the run stands."""
+
+    kind = "run"
+
+    def __init__(self, run: RunDir, clock: Callable[[], float] = time.time) -> None:
+        self.run = run
+        self.name = run.id
+        self.path = str(run.path)
+        self.summary = Summary()
+        self.notes: list[str] = []
+        self.bad_lines = 0
+        self._clock = clock
+        self._reader = EventReader(run.events)
+        self._life = "starting"
+        self._watch = ReaderWatch(clock())
+        self._steps = StepsWatch()
+
+    def poll(self) -> Iterator[Told]:
+        """What has changed since the last time. Raises OSError."""
+        life = liveness(self.run)  # first, so that no event can be younger than what is said of the engine
+        more = True
+        while more:
+            batch = self._reader.poll()
+            if batch.restarted:
+                self.summary, self._steps = Summary(), StepsWatch()
+            self.bad_lines += batch.bad_lines
+            for note in batch.notes:
+                self._note(note)
+                yield Told(self._clock(), words=note)
+            for stamped in batch.events:
+                yield from self._take(stamped)
+            more = batch.more
+        self._life = life
+        yield from self._look()
+
+    @property
+    def state(self) -> str:
+        """One of starting, running, paused, finished, stopped, failed and killed."""
+        if self.summary.end is not None:
+            return self.summary.end.status
+        if self._life == "killed" or self._life in ENDED:
+            return self._life
+        if self.summary.phase is None and self.summary.step is None:
+            return "starting"
+        return "paused" if self.summary.phase == "paused" else "running"
+
+    @property
+    def is_over(self) -> bool:
+        return self.state in (*ENDED, "killed")
+
+    @property
+    def age(self) -> float | None:
+        """Seconds since the newest event."""
+        return None if self.summary.last_t is None else max(self._clock() - self.summary.last_t, 0.0)
+
+    @property
+    def health(self) -> Health:
+        return Health.of(self.summary.incidents.open, self.state)
+
+    def _take(self, stamped: Stamped) -> Iterator[Told]:
+        yield from self.summary.take(stamped)
+        for alert in self._steps.take(stamped):
+            yield from self.summary.take_alert(alert, stamped.t)
+
+    def _look(self) -> Iterator[Told]:
+        now, summary = self._clock(), self.summary
+        if self._life == "elsewhere" and (info := read_run_info(self.run)) is not None:
+            self._note(f"it was started on {info.host}, so whether its engine lives cannot be seen from here")
+        checkpoint = str(self.run.path / summary.checkpoint.path) if summary.checkpoint else None
+        alerts = self._watch.look(
+            now,
+            self.state if self.is_over else self._life,
+            summary.last_step_t,
+            summary.phase,
+            summary.usual_interval,
+            phase_t=summary.phase_t,
+            last_event_t=summary.last_t,
+            last_step=summary.last_step,
+            checkpoint=checkpoint,
+        )
+        for alert in alerts:
+            yield from summary.take_alert(alert, now)
+
+    def _note(self, note: str) -> None:
+        if note not in self.notes:
+            self.notes.append(note)
