@@ -41,6 +41,7 @@ class DashboardShowing(DashboardPanes):
         self._run_name = run_name
         self._opening = opening
         self._gone = Event()
+        self._follower: Follower | None = None
         self._held = False
         self._refreshed = 0.0
         self._refresh_timer: Timer | None = None
@@ -54,10 +55,12 @@ class DashboardShowing(DashboardPanes):
 
     def on_unmount(self) -> None:
         self._gone.set()
+        if self._follower is not None:
+            self._follower.stop()
 
     def follow(self, live: LiveRun, follower: Follower) -> None:
         """Show this run from now on."""
-        self.live = live
+        self.live, self._follower = live, follower
 
         def deliver(update: Update) -> None:
             self.post_message(self.Arrived(update))
@@ -73,6 +76,8 @@ class DashboardShowing(DashboardPanes):
         assert self.live is not None, "news without a run"
         update = message.update
         self.live.take(update)
+        if self._follower is not None:
+            self._follower.taken()
         self._new_log += [(text, "text") for text in update.log] + [(note, "warn") for note in update.notes]
         if update.notes:
             self.say(update.notes[-1], "warn")

@@ -34,11 +34,15 @@ class Position:
 
 @dataclass(frozen=True, slots=True)
 class Grown:
-    """The complete lines since the last poll, newlines included; `more` says that others wait already."""
+    """The complete lines since the last poll, newlines included; `more` says that others wait already.
+
+    `missing` says that there is no such file, or none any more.
+    """
 
     data: bytes = b""
     restart: Restart | None = None
     more: bool = False
+    missing: bool = False
 
 
 class GrowingFile:
@@ -76,7 +80,7 @@ class GrowingFile:
             with self.path.open("rb") as file:
                 return self._read(file.fileno())
         except FileNotFoundError:
-            return Grown()
+            return Grown(missing=True)
 
     def rest(self) -> bytes:
         """What stands behind the last complete line, for when nobody writes any more; it is not delivered again."""

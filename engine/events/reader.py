@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,11 +48,13 @@ class EventReader:
         return self._file.offset
 
     def poll(self) -> Batch:
-        """The events that were completed since the last poll; an empty batch while the file does not exist.
+        """The events that were completed since the last poll; an empty batch while the file does not exist yet.
 
-        Raises OSError.
+        Raises OSError, FileNotFoundError once a file that was read is gone. It may then be asked again.
         """
         grown = self._file.poll()
+        if grown.missing and self.offset > 0:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(self.path))
         if not grown.data and grown.restart is None:
             return Batch()
         begin = self._file.offset - len(grown.data)

@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
-import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from dataclasses import dataclass, replace
+from threading import Semaphore
+from typing import Protocol
 
 from engine.events import Batch, End, EventReader, Stamped
 from engine.events.columns import Block
-from engine.rundir import RunDir, RunInfo, is_same_process, read_run_info
+from engine.rundir import RunDir
 from pgs_tui.runs.console import ConsoleTail
-
-Life = Literal["starting", "live", "gone", "elsewhere"]
+from pgs_tui.runs.life import Engine, Life
+from pgs_tui.runs.past import Past
 
 FASTEST = 0.1
 SLOWEST = 0.5
 SLOWEST_AFTER_END = 2.0
 LIFE_EVERY = 0.5
 """Seconds between two polls of a busy and of a quiet run, of one that is over, and between two looks at its engine."""
-EVENTS_PER_UPDATE = 2000
-"""A long past comes in slices, so that the screen stays quick while it loads."""
+EVENTS_PER_UPDATE = 200
+"""Much news comes in slices, so that keys are answered in between."""
+UNDELIVERED = 2
+"""How many updates may wait for the screen. Whoever reads faster than it folds waits, instead of filling memory."""
+LOOK_UP_EVERY = 0.1
+"""Seconds after which whoever waits for the screen looks whether it is still there."""
 
 
 class Reader(Protocol):
@@ -69,39 +73,11 @@ class Update:
     """Why the log cannot be read at the moment; it is tried again."""
 
 
-@dataclass
-class Engine:
-    """The engine of a run: a child of this process, or only known from the run's `run.json`."""
-
-    run: RunDir
-    process: subprocess.Popen[bytes] | None = None
-    started: float = field(default_factory=time.monotonic)
-    patience: float = 60.0
-    """Seconds that a run without `run.json`, started elsewhere, may take to show one."""
-
-    def look(self) -> tuple[Life, int | None]:
-        """Whether it lives, and its exit code if it was a child and is gone."""
-        exit_code = self.process.poll() if self.process else None
-        if self.process and exit_code is None:
-            return "live", None
-        info = read_run_info(self.run)
-        if info is not None:
-            return self._known(info), exit_code
-        waiting = self.process is None and time.monotonic() - self.started < self.patience
-        return ("starting" if waiting else "gone"), exit_code
-
-    def _known(self, info: RunInfo) -> Life:
-        if is_same_process(info):
-            return "live"
-        return "gone" if _is_here(info) else "elsewhere"
-
-
-def _is_here(info: RunInfo) -> bool:
-    return info.host == socket.gethostname()
-
-
 class Follower:
-    """Polls quickly while much happens and slowly while nothing does."""
+    """Polls quickly while much happens and slowly while nothing does.
+
+    What cannot be read is told as trouble and tried again; it never ends the following.
+    """
 
     def __init__(
         self,
@@ -109,54 +85,120 @@ class Follower:
         log: Log,
         look: Callable[[], tuple[Life, int | None]],
         clock: Callable[[], float] = time.monotonic,
+        past: Past | None = None,
     ) -> None:
         self._reader = reader
         self._log = log
         self._look = look
         self._clock = clock
+        self._past = past
+        self._surveyed = False
         self._looked: float | None = None
-        self._life: Life = "starting"
-        self._exit_code: int | None = None
+        self._now = Update()
+        """What was last told, without what happened."""
         self._ended = False
+        self._room = Semaphore(UNDELIVERED)
         self.pause = FASTEST
         """Seconds to wait before the next poll."""
 
     @classmethod
-    def of(cls, run: RunDir, process: subprocess.Popen[bytes] | None = None) -> Follower:
-        """The follower of a run on this machine; `process` is its engine if this program started it."""
-        return cls(EventReader(run.events), ConsoleTail(run.console_log), Engine(run, process).look)
+    def of(cls, run: RunDir, process: subprocess.Popen[bytes] | None = None, past: Past | None = None) -> Follower:
+        """The follower of a run on this machine; `process` is its engine if this program started it.
+
+        `past` is what stands before the newest of its events, if that is read in its own way.
+        """
+        reader = past.reader() if past else EventReader(run.events)
+        return cls(reader, ConsoleTail(run.console_log), Engine(run, process).look, past=past)
 
     def poll(self) -> Iterator[Update]:
         """What is new since the last poll, in slices; nothing when nothing is."""
-        before = self._life
+        before = self._now
         self._see_life()
-        batch = self._reader.poll()
-        lines = self._log.poll()
-        if self._life == "gone" and before != "gone":
-            lines += self._log.rest()
-        self._ended = self._is_over(batch)
-        self._set_pause(bool(batch) or bool(lines), batch.more)
-        if batch or lines or self._life != before:
-            yield from self._slices(batch, lines)
+        if self._past is not None:
+            yield from self._updates_of(self._past)
+        if self._past is None:
+            yield from self._news(before)
 
     def run(self, deliver: Callable[[Update], None], wait: Callable[[float], bool]) -> None:
-        """Deliver updates until `wait(seconds)` returns True, which means that nobody wants them any more."""
-        stopped = False
-        while not stopped:
-            for update in self.poll():
-                deliver(update)
-            stopped = wait(self.pause)
+        """Deliver updates until `wait(seconds)` returns True, which means that nobody wants them any more.
+
+        At most UNDELIVERED of them are on their way: `taken` says that one has arrived.
+        """
+        try:
+            while True:
+                for update in self.poll():
+                    while not self._room.acquire(timeout=LOOK_UP_EVERY):
+                        if wait(0):
+                            return
+                    deliver(update)
+                if wait(self.pause):
+                    return
+        finally:
+            self._leave_past()
+
+    def taken(self) -> None:
+        """One of the updates that were delivered has been taken in. From any thread."""
+        self._room.release()
+
+    def stop(self) -> None:
+        """Nobody will want anything any more: who waits for the past waits no longer. From any thread."""
+        if past := self._past:
+            past.stop()
+
+    def _leave_past(self) -> None:
+        past, self._past = self._past, None
+        if past is not None:
+            past.close()
 
     def _see_life(self) -> None:
         now = self._clock()
         if self._looked is None or now - self._looked >= LIFE_EVERY:
             self._looked = now
-            self._life, self._exit_code = self._look()
+            life, exit_code = self._look()
+            self._now = replace(self._now, life=life, exit_code=exit_code)
+
+    def _updates_of(self, past: Past) -> Iterator[Update]:
+        """The past: first a survey of it with the newest lines of the log, then all of it."""
+        self.pause = 0.0
+        self._now = replace(self._now, loading=True, progress=past.progress, trouble=None)
+        try:
+            if not self._surveyed and (survey := past.survey()):
+                self._surveyed = True
+                yield replace(self._now, columns=survey.blocks, survey=True, log=self._lines())
+            while portion := past.portion():
+                self._see_life()
+                self._now = replace(self._now, progress=past.progress)
+                yield replace(self._now, columns=portion.blocks, notes=portion.notes)
+        except OSError as error:
+            self.pause = SLOWEST
+            self._now = replace(self._now, trouble=_said(error))
+            yield self._now
+        else:
+            self._leave_past()
+
+    def _news(self, before: Update) -> Iterator[Update]:
+        try:
+            batch, trouble = self._reader.poll(), None
+        except OSError as error:
+            batch, trouble = Batch(), _said(error)
+        lines = self._lines(died=self._now.life == "gone" and before.life != "gone")
+        self._ended = self._is_over(batch)
+        self._set_pause(bool(batch) or bool(lines), batch.more)
+        self._now = replace(self._now, trouble=trouble, progress=None, loading=batch.more)
+        if batch or lines or self._now != before:
+            yield from self._slices(batch, lines)
+
+    def _lines(self, died: bool = False) -> tuple[str, ...]:
+        """The log is an extra: where it cannot be read, the events are followed all the same."""
+        try:
+            return self._log.poll() + (self._log.rest() if died else ())
+        except OSError:
+            return ()
 
     def _is_over(self, batch: Batch) -> bool:
-        if self._life == "live":
+        if self._now.life == "live":
             return False
-        return self._ended or self._life == "gone" or any(isinstance(one.event, End) for one in batch.events)
+        return self._ended or self._now.life == "gone" or any(isinstance(one.event, End) for one in batch.events)
 
     def _set_pause(self, busy: bool, more: bool) -> None:
         slowest = SLOWEST_AFTER_END if self._ended else SLOWEST
@@ -166,11 +208,18 @@ class Follower:
         starts = range(0, max(len(batch.events), 1), EVENTS_PER_UPDATE)
         for start in starts:
             last = start == starts[-1]
-            yield Update(
-                events=batch.events[start : start + EVENTS_PER_UPDATE],
+            end = start + EVENTS_PER_UPDATE
+            yield replace(
+                self._now,
+                events=batch.events[start:end],
+                offsets=batch.offsets[start:end],
                 log=lines if last else (),
                 notes=batch.notes if last else (),
-                life=self._life,
-                exit_code=self._exit_code,
                 loading=batch.more or not last,
+                restarted=batch.restarted and start == 0,
             )
+
+
+def _said(error: OSError) -> str:
+    what = error.strerror or str(error)
+    return f"{what}: {error.filename}" if error.filename else what

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from pgs_tui.runs.follow import Life
+from pgs_tui.runs.life import Life
 from pgs_tui.runs.history import History
 from pgs_tui.widgets.lines import Role
 

@@ -140,3 +140,17 @@ def test_a_log_that_changed_since_another_reader_stopped_is_read_from_its_start(
     at = Position(len(line("a")), log.stat().st_ino, line("z")[:64], line("z")[-64:])
     batch = EventReader(log, at=at).poll()
     assert batch.restarted and names(batch) == ["a", "b"]
+
+
+def test_a_log_that_is_gone_is_told_and_waited_for(log: Path) -> None:
+    reader = EventReader(log)
+    append(log, line("a"))
+    reader.poll()
+    away = log.rename(log.with_name("away"))
+    for _ in range(2):
+        with pytest.raises(FileNotFoundError):
+            reader.poll()
+    append(away, line("b"))
+    away.rename(log)
+    batch = reader.poll()
+    assert names(batch) == ["b"] and not batch.restarted

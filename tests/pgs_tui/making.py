@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from engine.events import Batch, Event, Stamped, Step
-from pgs_tui.runs.follow import Life
+from pgs_tui.runs.life import Life
 
 
 def step(number: int, loss: float | None = 2.0, **fields: Any) -> Step:

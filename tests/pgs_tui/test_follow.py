@@ -1,3 +1,4 @@
+import errno
 import os
 import subprocess
 import sys
@@ -8,7 +9,8 @@ import pytest
 from engine.events import Batch, End
 from engine.rundir import RunDir, this_process, write_run_info
 from pgs_tui.runs import follow
-from pgs_tui.runs.follow import Engine, Follower, Update
+from pgs_tui.runs.follow import Follower, Update
+from pgs_tui.runs.life import Engine
 from tests.pgs_tui.making import ScriptedEngine, ScriptedLog, ScriptedReader, stamped, step
 
 
@@ -35,9 +37,10 @@ def test_a_poll_brings_one_update_with_all_that_is_new() -> None:
 def test_a_long_past_comes_in_slices() -> None:
     events = stamped(*(step(number) for number in range(1, 4501)))
     updates = list(follower(ScriptedReader(Batch(events)), ScriptedLog(("x",))).poll())
-    assert [len(update.events) for update in updates] == [2000, 2000, 500]
-    assert [update.loading for update in updates] == [True, True, False]
-    assert [update.log for update in updates] == [(), (), ("x",)]
+    assert [event for update in updates for event in update.events] == list(events)
+    assert all(0 < len(update.events) <= follow.EVENTS_PER_UPDATE for update in updates)
+    assert [update.loading for update in updates] == [True] * (len(updates) - 1) + [False]
+    assert [update.log for update in updates] == [()] * (len(updates) - 1) + [("x",)]
 
 
 def test_polling_slows_down_while_nothing_happens() -> None:
@@ -89,6 +92,59 @@ def test_following_ends_when_nobody_wants_it() -> None:
     follower(ScriptedReader(Batch(stamped(step(1))))).run(delivered.append, wait)
     assert len(delivered) == 1
     assert len(pauses) == 3
+
+
+def test_whoever_reads_faster_than_the_screen_folds_waits_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(follow, "LOOK_UP_EVERY", 0.001)
+    events = stamped(*(step(number) for number in range(1, 2001)))
+    delivered: list[Update] = []
+    following = follower(ScriptedReader(Batch(events)))
+
+    def take_the_first(seconds: float) -> bool:
+        if len(delivered) < 3:
+            following.taken()
+            return False
+        return True
+
+    following.run(delivered.append, take_the_first)
+    assert len(delivered) == follow.UNDELIVERED + 1
+
+
+class Failing(ScriptedReader):
+    """Cannot be read on every other poll."""
+
+    fails = False
+
+    def poll(self) -> Batch:
+        self.fails = not self.fails
+        if self.fails:
+            raise OSError(errno.ESTALE, os.strerror(errno.ESTALE), "events.jsonl")
+        return super().poll()
+
+
+def test_a_log_that_cannot_be_read_is_told_and_tried_again() -> None:
+    following = follower(Failing(Batch(stamped(step(1)))))
+    (told,) = following.poll()
+    assert told.trouble and "events.jsonl" in told.trouble and "tale" in told.trouble
+    (recovered,) = following.poll()
+    assert (len(recovered.events), recovered.trouble) == (1, None)
+
+
+def test_a_console_that_cannot_be_read_keeps_no_event_back() -> None:
+    class NoConsole(ScriptedLog):
+        def poll(self) -> tuple[str, ...]:
+            raise PermissionError(errno.EACCES, "Permission denied", "console.log")
+
+    (update,) = follower(ScriptedReader(Batch(stamped(step(1)))), NoConsole()).poll()
+    assert (len(update.events), update.trouble) == (1, None)
+
+
+def test_a_new_start_of_the_log_is_told_once() -> None:
+    events = stamped(*(step(number) for number in range(1, 500)))
+    offsets = tuple(range(len(events)))
+    updates = list(follower(ScriptedReader(Batch(events, restarted=True, offsets=offsets))).poll())
+    assert [update.restarted for update in updates] == [True] + [False] * (len(updates) - 1)
+    assert [offset for update in updates for offset in update.offsets] == list(offsets)
 
 
 @pytest.fixture

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from engine.events import Checkpoint, End, Event, Phase
-from pgs_tui.runs.follow import Life, Update
+from pgs_tui.runs.follow import Update
+from pgs_tui.runs.life import Life
 from screens.readings.age import age_of, next_change
 from tests.pgs_tui.making import stamped, step
 from tests.screens.hosting import hosted, screen_text

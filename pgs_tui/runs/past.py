@@ -1,0 +1,204 @@
+"""The past of a long run, read by other processes while the screen starts and while it answers keys."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # what the first frame does not need is imported after it
+    from engine.events import EventReader
+    from engine.events.columns import Portion
+
+LONG_BYTES = 2 * 2**20
+"""A shorter log is read as quickly without help."""
+NEWEST_BYTES = 256 * 1024
+"""The end of a log is no past: it is followed, event by event."""
+OWN_STRETCH_BYTES = 128 * 1024
+"""How much is read at a time without help: little, so that keys are answered in between."""
+FOLLOWED_BYTES = 256 * 1024
+MOST_WORKERS = 2
+FINGERPRINT_BYTES = 64
+PIPE_BYTES = 2**20
+WORKER = "engine.events.past_worker"
+
+
+class Past:
+    """The first `size` bytes of a log, whole lines, as portions in their order; then `reader` follows the rest.
+
+    With `workers` they are read by other processes. If these fail, or where there are none, this process reads.
+    """
+
+    def __init__(self, path: Path, descriptor: int, size: int, workers: int) -> None:
+        self.path = path
+        self.size = size
+        self.offset = 0
+        """The first byte that `portion` has not given yet."""
+        self._descriptor = descriptor
+        self._inode = os.fstat(descriptor).st_ino
+        self._head = os.pread(descriptor, FINGERPRINT_BYTES, 0)
+        self._tail = os.pread(descriptor, FINGERPRINT_BYTES, size - FINGERPRINT_BYTES)
+        self._unwanted = False
+        self._workers = _Workers(descriptor, size, workers)
+
+    @property
+    def progress(self) -> float:
+        """The share of it that has been given."""
+        return self.offset / self.size
+
+    def survey(self) -> Portion | None:
+        """A sample of the whole log, to be shown until all is read. Ask for it first. Raises OSError."""
+        from engine.events.survey import survey_of
+
+        found = self._workers.survey()
+        return found if found or self._unwanted else survey_of(self._descriptor, self.size)
+
+    def portion(self) -> Portion | None:
+        """The next portion, None when there is no other. Raises OSError, and may then be asked again."""
+        if self.offset >= self.size:
+            return None
+        portion = self._workers.portion(self.offset)
+        if self._unwanted:
+            return None
+        portion = portion or self._own_portion()
+        was_cut = portion.end == portion.begin
+        self.offset = self.size if was_cut else portion.end  # whoever follows the log will see what became of it
+        return portion
+
+    def reader(self) -> EventReader:
+        """Who follows the log from here on. It notices if what was given is no longer what the log says."""
+        from engine.events import EventReader
+        from engine.events.growing import Position
+
+        at = Position(self.size, self._inode, self._head, self._tail)
+        return EventReader(self.path, FOLLOWED_BYTES, at)
+
+    def stop(self) -> None:
+        """Nobody wants it any more: whoever waits for a portion gets none. From any thread."""
+        self._unwanted = True
+        self._workers.kill()
+
+    def close(self) -> None:
+        """Nothing will be asked any more; from the thread that asked."""
+        self._workers.end()
+        os.close(self._descriptor)
+
+    def _own_portion(self) -> Portion:
+        from engine.events.portions import portion_of
+        from engine.events.stretches import bytes_between, line_start_at, whole_lines
+
+        end = line_start_at(self._descriptor, self.offset + OWN_STRETCH_BYTES, self.size)
+        return portion_of(whole_lines(bytes_between(self._descriptor, self.offset, end)), self.offset)
+
+
+def past_of(path: Path, workers: int | None = None) -> Past | None:
+    """The past of a log, if it has one that is worth its own way; its readers begin at once.
+
+    `workers` is their number; None leaves it to the machine. A log that cannot be read has no past either: whoever
+    follows it will say so.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY)
+    except OSError:
+        return None
+    try:
+        size = _where_the_newest_begins(descriptor)
+        if size is None:
+            os.close(descriptor)
+            return None
+        return Past(path, descriptor, size, _usual_workers() if workers is None else workers)
+    except OSError:
+        os.close(descriptor)
+        return None
+
+
+def _where_the_newest_begins(descriptor: int) -> int | None:
+    size = os.fstat(descriptor).st_size
+    if size < LONG_BYTES:
+        return None
+    newest = os.pread(descriptor, NEWEST_BYTES, size - NEWEST_BYTES)
+    newline = newest.find(b"\n")
+    return None if newline < 0 else size - NEWEST_BYTES + newline + 1
+
+
+def _usual_workers() -> int:
+    """Each takes a core, beside the one of the screen, for as long as there is something to read."""
+    can_start_python = bool(sys.executable) and not getattr(sys, "frozen", False)
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(MOST_WORKERS, cores) if can_start_python else 0
+
+
+class _Workers:
+    """Processes that read a log in turns: portion by portion, the next one always comes from the next of them.
+
+    As soon as one fails all are stopped, and nothing comes from them any more.
+    """
+
+    def __init__(self, descriptor: int, size: int, count: int) -> None:
+        self._processes: Sequence[subprocess.Popen[bytes]] = ()
+        self._turn = 0
+        try:
+            self._processes = [_started(descriptor, size, worker, count) for worker in range(count)]
+        except OSError:  # no memory, or no processes left: it goes without them
+            self.end()
+
+    def survey(self) -> Portion | None:
+        return self._read(self._processes[0]) if self._processes else None
+
+    def portion(self, begin: int) -> Portion | None:
+        """The portion that begins there; None if it does not come."""
+        while self._processes:
+            portion = self._read(self._processes[self._turn])
+            if portion is None or portion.begin != begin:
+                self.end()
+                return None
+            self._turn = (self._turn + 1) % len(self._processes)
+            if portion.end > begin:
+                return portion
+        return None
+
+    def kill(self) -> None:
+        """Whoever waits for one of them waits no longer."""
+        for process in self._processes:
+            process.kill()
+
+    def end(self) -> None:
+        """Nothing comes from them any more."""
+        processes, self._processes = self._processes, ()
+        for process in processes:
+            process.kill()
+            if process.stdout is not None:
+                process.stdout.close()
+            process.wait()
+
+    def _read(self, process: subprocess.Popen[bytes]) -> Portion | None:
+        import pickle
+
+        from engine.events.columns import Portion
+
+        assert process.stdout is not None, "a worker without a pipe"
+        try:
+            found = pickle.load(process.stdout)  # of our own program
+        except (EOFError, OSError, ValueError, pickle.UnpicklingError):
+            self.end()
+            return None
+        assert isinstance(found, Portion), "workers write portions"
+        return found
+
+
+def _started(descriptor: int, size: int, worker: int, count: int) -> subprocess.Popen[bytes]:
+    code = Path(__file__).parents[2]
+    environment = {**os.environ, "PYTHONPATH": str(code), "PYTHONSAFEPATH": "1"}
+    arguments = (sys.executable, "-S", "-m", WORKER, str(worker), str(count), str(size))
+    process = subprocess.Popen(
+        arguments, stdin=descriptor, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment
+    )
+    assert process.stdout is not None, "a worker without a pipe"
+    with suppress(OSError):  # a worker that is ahead then need not stop at once
+        fcntl.fcntl(process.stdout, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
+    return process
