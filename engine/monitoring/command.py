@@ -29,6 +29,9 @@ def monitor_command(options: argparse.Namespace, overrides: list[str]) -> int:
     if overrides:
         sys.stderr.write(f"pgs: {overrides[0]}: `pgs monitor` takes a run or a log and no keys of a config\n")
         return USAGE_ERROR
+    if options.brief and options.json:
+        sys.stderr.write("pgs: --brief is for people and --json for programs: choose one\n")
+        return USAGE_ERROR
     if not options.follow and (options.bell or options.on_critical):
         sys.stderr.write("pgs: --bell and --on-critical wait for what is to come: add --follow\n")
         return USAGE_ERROR
