@@ -137,7 +137,7 @@ class _RunClock:
     """
 
     def __init__(self) -> None:
-        self.seconds = array("d")
+        self.seconds = array("f")
         self._firsts, self._begins, self._bases = array("q"), array("d"), array("d")
         self._now: float | None = None
         """The newest usable time of a step or of an interruption."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
+from itertools import accumulate
 from math import isfinite, nan
 from typing import Literal, get_args
 
@@ -14,7 +15,7 @@ from pgs_tui.runs.axis import LAST_SECOND, WallStretch
 from pgs_tui.runs.pyramid import NOTHING, Extent, extent_of
 from pgs_tui.runs.reducer import Columns
 
-MOST = 32768
+MOST = 16384
 """A card has at most so many readings; then each two neighbours become one, which keeps the lowest and the highest."""
 MOST_CARDS = 256
 
@@ -38,22 +39,25 @@ class GpuHistory:
     def __len__(self) -> int:
         return len(self.t)
 
-    def append(self, t: float, values: Sequence[float], throttled: bool) -> None:
-        """Add a reading: values in the order of FIELDS, NaN where nothing was measured."""
-        t = max(t, self.t[-1]) if self.t and t == t else t
-        if not abs(t) <= LAST_SECOND:
-            return
-        if not self.t or self._filled == self._stride:
-            if len(self.t) == MOST:
-                self._merge_pairs()
-            self._add(t, values, throttled)
-            return
-        self._filled += 1
-        self.t[-1] = t
-        self._throttled[-1] |= throttled
-        for field, value in zip(FIELDS, values, strict=True):
-            low, high = self._low[field], self._high[field]
-            low[-1], high[-1] = _lower(low[-1], value), _higher(high[-1], value)
+    def extend(self, times: Sequence[float], columns: Sequence[Sequence[float]], throttled: Sequence[float]) -> None:
+        """Add readings, a column of values for each of FIELDS, NaN where nothing was measured.
+
+        Those without a usable time are left out.
+        """
+        before = self.t[-1] if self.t else -LAST_SECOND
+        usable = [place for place, t in enumerate(times) if abs(t) <= LAST_SECOND]
+        if len(usable) < len(times):
+            columns = [[column[place] for place in usable] for column in columns]
+            throttled = [throttled[place] for place in usable]
+        ascending = list(accumulate((times[place] for place in usable), max, initial=before))[1:]
+        columns = [[value if isfinite(value) else nan for value in column] for column in columns]
+        place = 0
+        while place < len(ascending):
+            room = self._make_room()
+            here = slice(place, place + room)
+            add = self._add_each if self._stride == 1 else self._add_to_last
+            add(ascending[here], [column[here] for column in columns], throttled[here])
+            place += room
 
     def extent(self, field: GpuField, stretches: Iterable[WallStretch]) -> Extent:
         """Lowest and highest reading within stretches of time, the end included, (inf, -inf) without any."""
@@ -78,14 +82,38 @@ class GpuHistory:
             if end > start:
                 yield start, end
 
-    def _add(self, t: float, values: Sequence[float], throttled: bool) -> None:
+    def _make_room(self) -> int:
+        """How many readings can be added together now."""
+        if self._filled == self._stride and len(self.t) == MOST:
+            self._merge_pairs()
+        if self._stride == 1:
+            return MOST - len(self.t)
+        if self._filled == self._stride:
+            self._add_each([self.t[-1]], [[nan]] * len(FIELDS), [0])
+            self._filled = 0
+        return self._stride - self._filled
+
+    def _add_each(self, times: Sequence[float], columns: Sequence[Sequence[float]], throttled: Sequence[float]) -> None:
+        """A place for each reading."""
         self._filled = 1
-        self.t.append(t)
-        self._throttled.append(throttled)
-        for field, value in zip(FIELDS, values, strict=True):
-            usable = value if isfinite(value) else nan
-            self._low[field].append(usable)
-            self._high[field].append(usable)
+        self.t.extend(times)
+        self._throttled.extend(map(bool, throttled))
+        for field, column in zip(FIELDS, columns, strict=True):
+            self._low[field].extend(column)
+            self._high[field].extend(column)
+
+    def _add_to_last(
+        self, times: Sequence[float], columns: Sequence[Sequence[float]], throttled: Sequence[float]
+    ) -> None:
+        """All of them to the last place."""
+        self._filled += len(times)
+        self.t[-1] = times[-1]
+        self._throttled[-1] |= any(throttled)
+        for field, column in zip(FIELDS, columns, strict=True):
+            low, high = extent_of(column)
+            if low <= high:
+                self._low[field][-1] = _lower(self._low[field][-1], low)
+                self._high[field][-1] = _higher(self._high[field][-1], high)
 
     def _merge_pairs(self) -> None:
         self._stride *= 2
@@ -105,21 +133,28 @@ class GpuHistories:
 
     def append(self, gpu: Gpu, t: float) -> None:
         """Add a reading."""
-        values = [nan if value is None else value for value in (getattr(gpu, field) for field in FIELDS)]
-        if self._is_room_for(gpu.index):
+        card = self._card(gpu.index)
+        if card is not None:
+            values = [getattr(gpu, field) for field in FIELDS]
+            card.extend([t], [[nan if value is None else value] for value in values], [bool(gpu.throttle)])
             self.newest[gpu.index] = gpu
-            self.cards.setdefault(gpu.index, GpuHistory()).append(t, values, bool(gpu.throttle))
 
     def extend(self, block: GpuColumns) -> None:
         """Add many readings."""
-        rows = zip(*(block.values[field] for field in FIELDS), strict=True)
-        for t, index, values, throttled in zip(block.t, block.index, rows, block.throttled, strict=True):
-            if self._is_room_for(index):
-                self.cards.setdefault(index, GpuHistory()).append(t, values, bool(throttled))
-        self.newest.update({index: gpu for index, gpu in block.newest.items() if self._is_room_for(index)})
+        for index, gpu in block.newest.items():
+            card = self._card(index)
+            if card is None:
+                continue
+            places = [place for place, one in enumerate(block.index) if one == index]
+            columns = [_at(block.values[field], places) for field in FIELDS]
+            card.extend(_at(block.t, places), columns, _at(block.throttled, places))
+            self.newest[index] = gpu
 
-    def _is_room_for(self, index: int) -> bool:
-        return index in self.cards or len(self.cards) < MOST_CARDS
+    def _card(self, index: int) -> GpuHistory | None:
+        """The card's history; None where there are too many already."""
+        if index not in self.cards and len(self.cards) < MOST_CARDS:
+            self.cards[index] = GpuHistory()
+        return self.cards.get(index)
 
 
 def gpu_columns(
@@ -132,6 +167,10 @@ def gpu_columns(
     extents = [card.extent(field, one) for one in stretches]
     throttled = frozenset(place for place, one in enumerate(stretches) if card.was_throttled(one))
     return Columns(start, end, tuple(low for low, _ in extents), tuple(high for _, high in extents), throttled)
+
+
+def _at(numbers: Sequence[float], places: Sequence[int]) -> Sequence[float]:
+    return numbers if len(places) == len(numbers) else [numbers[place] for place in places]
 
 
 def _pairs(numbers: Sequence[float]) -> Iterable[tuple[float, float]]:

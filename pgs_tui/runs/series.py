@@ -63,8 +63,9 @@ class Series:
     def extend(self, values: array[float], nan_at: Collection[int] = ()) -> None:
         """Add many values at once; NaN is one that was not measured, but for those at the ascending places `nan_at`."""
         begin, precision = len(self.values), self.values.typecode
-        if isfinite(sum(values)) and not self._is_too_large(values):
-            self.values.extend(values if values.typecode == precision else array(precision, values))
+        rounded = values if values.typecode == precision else array(precision, values)
+        if isfinite(sum(rounded)):
+            self.values.extend(rounded)
         else:
             infinite = {place for place, value in enumerate(values) if abs(value) == inf}
             self.values.extend(map(self._clamped, values))
@@ -85,9 +86,6 @@ class Series:
     def finite(self, start: int, end: int | None = None) -> list[float]:
         """The finite values at indices start to end - 1."""
         return [value for value in self.values[start:end] if isfinite(value)]
-
-    def _is_too_large(self, values: array[float]) -> bool:
-        return len(values) > 0 and not -self._largest <= min(values) <= max(values) <= self._largest
 
     def _clamped(self, value: float) -> float:
         return max(-self._largest, min(value, self._largest)) if isfinite(value) else value

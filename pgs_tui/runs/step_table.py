@@ -23,7 +23,6 @@ METRICS: dict[str, tuple[Precision, Callable[[Step], float | None]]] = {
     "lr": ("f", lambda step: step.lr),
     "moved": ("f", lambda step: step.moved),
     "mem.peak": ("f", lambda step: step.mem.peak),
-    "mem.reserved": ("f", lambda step: step.mem.reserved),
 }
 """The metrics of a step by name: how exactly each is kept, and where it stands in the event."""
 
