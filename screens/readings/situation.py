@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from pgs_tui.runs.life import Life
 from pgs_tui.runs.history import History
+from pgs_tui.runs.life import Life
 from pgs_tui.widgets.lines import Role
 
 Outcome = Literal["running", "finished", "stopped", "failed", "killed"]
