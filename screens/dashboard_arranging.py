@@ -16,10 +16,11 @@ class DashboardArranging(DashboardShowing):
     """The keys that change the layout."""
 
     def action_toggle_panel(self, digit: str) -> None:
-        self.toggle(BY_DIGIT[int(digit) - 1])
-
-    def toggle(self, panel: PanelName) -> None:
-        """Hide the panel, or show it."""
+        """Hide the panel, or show it; where one is alone, this one in its place."""
+        panel = BY_DIGIT[int(digit) - 1]
+        if self.arrangement.alone is not None:
+            self._show_alone(panel)
+            return
         self.rearrange(self.arrangement.toggled(panel, self.room))
         if panel == "alerts" and panel not in self.arrangement.visible(self.room):
             self.alerts.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar, cast
 
@@ -20,14 +21,17 @@ from pgs_tui.widgets.alert_panel import AlertPanel
 from pgs_tui.widgets.banner import Banner
 from pgs_tui.widgets.chart_panel import ChartPanel
 from pgs_tui.widgets.drawn import Drawn
+from pgs_tui.widgets.gpu_panel import GpuPanel
 from pgs_tui.widgets.key_bar import KeyBar
 from pgs_tui.widgets.log_panel import LogPanel
 from pgs_tui.widgets.memory_panel import MemoryPanel
 from pgs_tui.widgets.panel import Panel
+from pgs_tui.widgets.parts_panel import PartsPanel
+from pgs_tui.widgets.rank_panel import RankPanel
 from pgs_tui.widgets.status_line import StatusLine
 
 STYLE_SHEET = Path(__file__).with_name("dashboard.tcss")
-CHARTS: tuple[PanelName, ...] = ("loss", "grad_norm", "tok_s", "dt", "lr", "moved")
+CHARTS: tuple[PanelName, ...] = ("loss", "grad_norm", "tok_s", "dt", "lr", "moved", "memory_over_steps")
 FRAMED_LOG_LINES = 20
 HIGHEST_WITH_PLACE = 32
 """Lines below which most charts make room while an alert is read."""
@@ -49,11 +53,17 @@ class DashboardPanes(Screen[None], inherit_bindings=False):
     def _make_widgets(self) -> None:
         self.status_line = StatusLine(id="status")
         self.banner = Banner(id="banner")
+        self.parts = PartsPanel(id="parts")
+        self.gpus = GpuPanel(id="gpu")
+        self.ranks = RankPanel(id="ranks")
         self.memory = MemoryPanel(id="memory")
         self.alerts = AlertPanel(id="alerts")
         self.log_panel = LogPanel(id="log")
         self.panes: dict[PanelName, Panel] = {
             **{name: ChartPanel(WORDS[name], id=name) for name in CHARTS},
+            "parts": self.parts,
+            "gpu": self.gpus,
+            "ranks": self.ranks,
             "memory": self.memory,
             "alerts": self.alerts,
             "log": self.log_panel,
@@ -72,7 +82,7 @@ class DashboardPanes(Screen[None], inherit_bindings=False):
     @property
     def panels(self) -> tuple[Panel, ...]:
         """All panes, in their order; many are not displayed."""
-        return tuple(self.panes[name] for name in self.arrangement.order if name in self.panes)
+        return tuple(self.panes[name] for name in self.arrangement.order)
 
     @property
     def drawn(self) -> tuple[Drawn, ...]:
@@ -104,9 +114,16 @@ class DashboardPanes(Screen[None], inherit_bindings=False):
         self.panels_changed()
 
     def bring(self, panel: PanelName) -> None:
-        """Show the panel if it is not shown."""
-        if panel not in self.arrangement.visible(self.room):
-            self.rearrange(self.arrangement.toggled(panel, self.room))
+        """Show the panel, among the others."""
+        layout = replace(self.arrangement, alone=None)
+        shown = panel in layout.visible(self.room)
+        self.rearrange(layout if shown else layout.toggled(panel, self.room))
+
+    def compare_ranks(self, several: bool) -> None:
+        """Whether there are several ranks, which have a panel of their own."""
+        if several != self.several_ranks:
+            self.several_ranks = several
+            self._place(*self.app.size)
 
     def read_alert(self, reading: bool) -> None:
         """Make room for an alert in full, or take it back."""
@@ -134,7 +151,7 @@ class DashboardPanes(Screen[None], inherit_bindings=False):
     def _place(self, width: int, height: int) -> None:
         """Hide what is not to be seen, and give the rest its place in the grid."""
         room = Room(width, height, self.several_ranks)
-        visible = [name for name in self.arrangement.visible(room) if name in self.panes]
+        visible = self.arrangement.visible(room)
         charts = self._beside_an_alert([name for name in visible if name not in STRIPS], room)
         shown = {*charts, *(name for name in visible if name in STRIPS)}
         for name, pane in self.panes.items():
@@ -168,7 +185,7 @@ class DashboardPanes(Screen[None], inherit_bindings=False):
                 pane.toggle_log_axis()
 
     def _in_order(self) -> list[tuple[PanelName, Panel]]:
-        return [(name, self.panes[name]) for name in self.arrangement.order if name in self.panes]
+        return [(name, self.panes[name]) for name in self.arrangement.order]
 
     def _reorder(self) -> None:
         places = {pane: place for place, (_, pane) in enumerate(self._in_order())}

@@ -136,6 +136,18 @@ class DashboardShowing(DashboardPanes):
             for chart in self.charts:
                 if chart.display:
                     chart.show(views[chart.id or ""])
+            self._show_more(self.live)
+
+    def _show_more(self, live: LiveRun) -> None:
+        """The panels over the same stretch as the charts, of which a small terminal has none."""
+        ranks = live.ranks()
+        self.compare_ranks(bool(ranks.ranks))
+        if self.parts.display:
+            self.parts.show(live.parts())
+        if self.gpus.display:
+            self.gpus.show(live.cards())
+        if self.ranks.display:
+            self.ranks.show(ranks)
 
     def _show_situation(self, live: LiveRun) -> None:
         """What has to be said in full: how the run ended, or what goes on while there are no curves."""

@@ -16,12 +16,18 @@ from pgs_tui.runs.follow import Update
 from pgs_tui.runs.history import History
 from pgs_tui.runs.incidents import Incident
 from pgs_tui.widgets.chart_panel import ChartView
+from pgs_tui.widgets.gpu_panel import GpuView
 from pgs_tui.widgets.lines import Role
 from pgs_tui.widgets.memory_panel import MemoryView
+from pgs_tui.widgets.parts_panel import PartsView
+from pgs_tui.widgets.rank_panel import RanksView
 from pgs_tui.widgets.status_line import Status
 from screens.readings import charts
 from screens.readings.banner import banner_of
+from screens.readings.gpus import gpus_of
 from screens.readings.memory import memory_of
+from screens.readings.parts import parts_of
+from screens.readings.ranks import ranks_of
 from screens.readings.situation import Situation
 from screens.readings.status import status_changes_in, status_of
 
@@ -80,6 +86,7 @@ class LiveRun:
             "dt": charts.dt(self.history, alpha),
             "lr": charts.lr(self.history),
             "moved": charts.moved(self.history, alpha),
+            "memory_over_steps": charts.memory(self.history),
         }
         if self.going:
             return views
@@ -92,6 +99,18 @@ class LiveRun:
     def memory(self) -> MemoryView:
         """What the memory panel shows."""
         return memory_of(self.history)
+
+    def parts(self) -> PartsView:
+        """What the panel of the time parts shows."""
+        return parts_of(self.history, charts.sight_of(self.history), "step", None)
+
+    def cards(self) -> GpuView:
+        """What the panel of the GPUs shows."""
+        return gpus_of(self.history, charts.sight_of(self.history), "step")
+
+    def ranks(self) -> RanksView:
+        """What the panel of the ranks shows."""
+        return ranks_of(self.history)
 
     def incidents(self) -> tuple[Incident, ...]:
         """All incidents, oldest first."""

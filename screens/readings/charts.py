@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pgs_tui.format import percent, plain, seconds, value, whole
+from pgs_tui.format import gib, percent, plain, seconds, value, whole
 from pgs_tui.runs.history import History
 from pgs_tui.widgets.axes import nice_end
 from pgs_tui.widgets.chart import Curves, Flag
 from pgs_tui.widgets.chart_panel import ChartView
 from pgs_tui.widgets.lines import Role
+from pgs_tui.widgets.plot_frame import Sight
 from pgs_tui.widgets.severities import SIGNS
+from pgs_tui.widgets.ticks import XAxis
+from screens.readings.gpus import no_gpu
 from screens.readings.time_parts import share_of, time_split
 
 GRADIENT_METRICS = frozenset({"grad_norm", "hidden_norm"})
@@ -84,12 +87,36 @@ def moved(history: History, alpha: float | None) -> ChartView:
     )
 
 
+def memory(history: History) -> ChartView:
+    """The highest memory of each step, and what it was expected to come to."""
+    estimate = history.estimate.peak if history.estimate else None
+    parts = [f"highest {gib(history.peak)} GiB"] if history.peak is not None else []
+    parts += [f"expected {gib(estimate)} GiB"] if estimate is not None else []
+    curves = _curves(history, "mem.peak", reference=estimate)
+    known = history.peak is not None
+    return ChartView(
+        curves=curves if known else None,
+        value=f"{gib(history.series['mem.peak'].last)} GiB" if known else "",
+        summary=(" · ".join(parts), *parts[:1]),
+        empty=no_gpu(history) or ("no memory was measured" if history.steps else ChartView().empty),
+    )
+
+
+def sight_of(history: History) -> Sight | None:
+    """The whole run by its steps; None before the first."""
+    if not history.steps:
+        return None
+    start, last = history.steps[0], history.steps[-1]
+    return Sight(XAxis(start, max(nice_end(last, history.total_steps), start) + 1))
+
+
 def _curves(
     history: History,
     metric: str,
     alpha: float | None = None,
     points: tuple[tuple[int, float], ...] = (),
     flags: tuple[Flag, ...] = (),
+    reference: float | None = None,
 ) -> Callable[[int], Curves] | None:
     if not history.steps:
         return None
@@ -99,7 +126,7 @@ def _curves(
     def reduced(columns: int) -> Curves:
         raw = history.columns(metric, start, end, columns)
         smooth = history.smooth_columns(metric, alpha, start, end, columns) if alpha else None
-        return Curves(raw, smooth, points, flags)
+        return Curves(raw, smooth, points, flags, reference=reference)
 
     return reduced
 

@@ -8,6 +8,7 @@ from pgs_tui.runs.history import History
 from pgs_tui.widgets.bars import MARK, Part
 from pgs_tui.widgets.lines import Role
 from pgs_tui.widgets.memory_panel import MemoryView
+from screens.readings.gpus import alarm_of
 
 
 def memory_of(history: History) -> MemoryView:
@@ -24,11 +25,11 @@ def _gpu_memory(history: History, gpu: Gpu | None, step: Step | None) -> MemoryV
     pairs: list[tuple[str, float | None, Role]] = []
     if mem is not None:
         pairs = [
-            ("weights", mem.weights, "accent"),
-            ("gradients", mem.gradients, "key"),
-            ("optimizer", mem.optimizer, "good"),
-            ("activations", mem.activations, "raw"),
-            ("other", mem.other, "title"),
+            ("weights", mem.weights, "series-1"),
+            ("gradients", mem.gradients, "series-5"),
+            ("optimizer", mem.optimizer, "series-3"),
+            ("activations", mem.activations, "series-2"),
+            ("other", mem.other, "series-8"),
         ]
     parts = [Part(name, amount, role) for name, amount, role in pairs if amount]
     used = gpu.used_by_us if gpu and gpu.used_by_us is not None else mem.allocated if mem else None
@@ -45,7 +46,7 @@ def _gpu_memory(history: History, gpu: Gpu | None, step: Step | None) -> MemoryV
         total=gpu.total if gpu else None,
         estimate=history.estimate.peak if history.estimate else None,
         readings=_gpu_readings(history, gpu),
-        alarm=_gpu_alarm(gpu) or _alarm_elsewhere(history, gpu),
+        alarm=alarm_of(gpu) or _alarm_elsewhere(history, gpu),
     )
 
 
@@ -61,18 +62,10 @@ def _gpu_readings(history: History, gpu: Gpu | None) -> tuple[tuple[str, str], .
     return tuple(readings)
 
 
-def _gpu_alarm(gpu: Gpu | None) -> str:
-    if gpu is None:
-        return ""
-    if gpu.error:
-        return plain(gpu.error)
-    return f"throttled: {plain(', '.join(gpu.throttle))}" if gpu.throttle else ""
-
-
 def _alarm_elsewhere(history: History, shown: Gpu | None) -> str:
     """What is wrong with the cards that are not shown."""
     others = (gpu for _, gpu in sorted(history.gpus.items()) if gpu is not shown)
-    return " · ".join(f"GPU {gpu.index}: {alarm}" for gpu in others if (alarm := _gpu_alarm(gpu)))
+    return " · ".join(f"GPU {gpu.index}: {alarm}" for gpu in others if (alarm := alarm_of(gpu)))
 
 
 def _host_memory(host: Host) -> MemoryView:

@@ -1,0 +1,61 @@
+"""What the GPUs do, over the stretch that all charts show."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from engine.events import Gpu
+from pgs_tui.format import plain, whole
+from pgs_tui.runs.axis import AxisName
+from pgs_tui.runs.gpu_history import GpuField
+from pgs_tui.runs.history import History
+from pgs_tui.runs.series import Columns
+from pgs_tui.widgets.gpu_panel import Card, GpuView, Strip
+from pgs_tui.widgets.plot_frame import Sight
+
+NO_GPU = "no GPU: training on the CPU"
+READINGS: tuple[tuple[GpuField, str, str, tuple[float, float]], ...] = (
+    ("utilisation", "util", "%", (0.0, 100.0)),
+    ("temperature", "temp", "°C", (30.0, 90.0)),
+    ("power", "power", "W", (0.0, 300.0)),
+)
+"""Field, name, unit, and the limits of its strip, which grow with what is measured."""
+
+
+def gpus_of(history: History, sight: Sight | None, axis: AxisName) -> GpuView:
+    """Each card with the readings that it has given; words for a run without one."""
+    if not history.gpus:
+        return GpuView(empty=no_gpu(history) or GpuView().empty)
+    if sight is None:
+        return GpuView(empty="waiting for the first step")
+    cards = tuple(_card(history, gpu, sight, axis) for _, gpu in sorted(history.gpus.items()))
+    return GpuView(cards, sight)
+
+
+def no_gpu(history: History) -> str:
+    """That there is none, in words; empty while that is not known, and where there is one."""
+    trained_on_cpu = history.start is not None and history.start.device == "cpu"
+    return NO_GPU if trained_on_cpu and not history.gpus else ""
+
+
+def alarm_of(gpu: Gpu | None) -> str:
+    """What is wrong with the card: it is lost, or was slowed down, and why."""
+    if gpu is None:
+        return ""
+    if gpu.error:
+        return plain(gpu.error)
+    return f"throttled: {plain(', '.join(gpu.throttle))}" if gpu.throttle else ""
+
+
+def _card(history: History, gpu: Gpu, sight: Sight, axis: AxisName) -> Card:
+    readings = history.cards.get(gpu.index)
+    strips = tuple(
+        Strip(name, whole(now), unit, limits, _columns(history, gpu.index, field, sight, axis))
+        for field, name, unit, limits in READINGS
+        if (now := getattr(gpu, field)) is not None and readings is not None
+    )
+    return Card(f"GPU {gpu.index}", strips, alarm_of(gpu))
+
+
+def _columns(history: History, index: int, field: GpuField, sight: Sight, axis: AxisName) -> Callable[[int], Columns]:
+    return lambda count: history.gpu_columns(index, field, sight.axis.start, sight.axis.end, count, axis)
