@@ -6,13 +6,13 @@ from dataclasses import replace
 
 from pgs_tui.layout import LOGGABLE, SMOOTHINGS
 from pgs_tui.panel_names import BY_DIGIT, WORDS, PanelName
-from screens.dashboard_showing import DashboardShowing
+from screens.dashboard_seeing import DashboardSeeing
 
 WITH_LOG_AXIS: tuple[PanelName, ...] = ("loss", "grad_norm")
 """Whose axes change where no chart is in focus."""
 
 
-class DashboardArranging(DashboardShowing):
+class DashboardArranging(DashboardSeeing):
     """The keys that change the layout."""
 
     def action_toggle_panel(self, digit: str) -> None:
