@@ -1,7 +1,8 @@
 """A program that reads the past of a log for somebody who must not wait: one of several that share the work.
 
-`python -m engine.events.past_worker WORKER WORKERS SIZE` with the log as its stdin. It writes pickled portions to
-stdout: worker 0 a survey first, then each worker every WORKERS-th stretch of the first SIZE bytes, which end a line.
+`python -m engine.events.past_worker WORKER WORKERS SIZE PAST` with the log, of SIZE bytes, as its stdin. It writes
+pickled portions to stdout: worker 0 a survey of all first, then each worker every WORKERS-th stretch of the first PAST
+bytes, which are whole lines.
 """
 
 from __future__ import annotations
@@ -33,13 +34,13 @@ def portions(descriptor: int, worker: int, workers: int, size: int, stretch_byte
 
 def main(arguments: list[str]) -> None:
     """Write everything, and end quietly when nobody reads it any more."""
-    worker, workers, size = map(int, arguments)
+    worker, workers, size, past = map(int, arguments)
     gc.disable()  # nothing here refers to itself in a circle
     os.nice(NICENESS)
     try:
         if worker == 0:
             _write(survey_of(_LOG, size))
-        for portion in portions(_LOG, worker, workers, size, STRETCH_BYTES):
+        for portion in portions(_LOG, worker, workers, past, STRETCH_BYTES):
             _write(portion)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -29,45 +29,50 @@ WORKER = "engine.events.past_worker"
 
 
 class Past:
-    """The first `size` bytes of a log, whole lines, as portions in their order; then `reader` follows the rest.
+    """The first `end` bytes of a log of `size`, whole lines, as portions in order; then `reader` follows the rest.
 
     With `workers` they are read by other processes. If these fail, or where there are none, this process reads.
     """
 
-    def __init__(self, path: Path, descriptor: int, size: int, workers: int) -> None:
+    def __init__(self, path: Path, descriptor: int, size: int, end: int, workers: int) -> None:
         self.path = path
         self.size = size
+        self.end = end
         self.offset = 0
         """The first byte that `portion` has not given yet."""
         self._descriptor = descriptor
         self._inode = os.fstat(descriptor).st_ino
         self._head = os.pread(descriptor, FINGERPRINT_BYTES, 0)
-        self._tail = os.pread(descriptor, FINGERPRINT_BYTES, size - FINGERPRINT_BYTES)
+        self._tail = os.pread(descriptor, FINGERPRINT_BYTES, end - FINGERPRINT_BYTES)
         self._unwanted = False
-        self._workers = _Workers(descriptor, size, workers)
+        self._surveyed = False
+        self._workers = _Workers(descriptor, workers, (size, end))
 
     @property
     def progress(self) -> float:
         """The share of it that has been given."""
-        return self.offset / self.size
+        return self.offset / self.end
 
     def survey(self) -> Portion | None:
-        """A sample of the whole log, to be shown until all is read. Ask for it first. Raises OSError."""
+        """A sample of the whole log, to be shown until all is read; once, before any portion. Raises OSError."""
         from engine.events.survey import survey_of
 
+        self._surveyed = True
         found = self._workers.survey()
         return found if found or self._unwanted else survey_of(self._descriptor, self.size)
 
     def portion(self) -> Portion | None:
         """The next portion, None when there is no other. Raises OSError, and may then be asked again."""
-        if self.offset >= self.size:
+        if self.offset >= self.end:
             return None
+        if not self._surveyed:  # the workers begin with it
+            self.survey()
         portion = self._workers.portion(self.offset)
         if self._unwanted:
             return None
         portion = portion or self._own_portion()
         was_cut = portion.end == portion.begin
-        self.offset = self.size if was_cut else portion.end  # whoever follows the log will see what became of it
+        self.offset = self.end if was_cut else portion.end  # whoever follows the log will see what became of it
         return portion
 
     def reader(self) -> EventReader:
@@ -75,7 +80,7 @@ class Past:
         from engine.events import EventReader
         from engine.events.growing import Position
 
-        at = Position(self.size, self._inode, self._head, self._tail)
+        at = Position(self.end, self._inode, self._head, self._tail)
         return EventReader(self.path, FOLLOWED_BYTES, at)
 
     def stop(self) -> None:
@@ -85,14 +90,17 @@ class Past:
 
     def close(self) -> None:
         """Nothing will be asked any more; from the thread that asked."""
+        self.stop()
         self._workers.end()
-        os.close(self._descriptor)
+        descriptor, self._descriptor = self._descriptor, -1
+        if descriptor >= 0:
+            os.close(descriptor)
 
     def _own_portion(self) -> Portion:
         from engine.events.portions import portion_of
         from engine.events.stretches import bytes_between, line_start_at, whole_lines
 
-        end = line_start_at(self._descriptor, self.offset + OWN_STRETCH_BYTES, self.size)
+        end = line_start_at(self._descriptor, self.offset + OWN_STRETCH_BYTES, self.end)
         return portion_of(whole_lines(bytes_between(self._descriptor, self.offset, end)), self.offset)
 
 
@@ -107,22 +115,18 @@ def past_of(path: Path, workers: int | None = None) -> Past | None:
     except OSError:
         return None
     try:
-        size = _where_the_newest_begins(descriptor)
-        if size is None:
-            os.close(descriptor)
-            return None
-        return Past(path, descriptor, size, _usual_workers() if workers is None else workers)
+        size = os.fstat(descriptor).st_size
+        end = _where_the_newest_begins(descriptor, size) if size >= LONG_BYTES else None
+        if end is not None:
+            return Past(path, descriptor, size, end, _usual_workers() if workers is None else workers)
     except OSError:
-        os.close(descriptor)
-        return None
+        pass
+    os.close(descriptor)
+    return None
 
 
-def _where_the_newest_begins(descriptor: int) -> int | None:
-    size = os.fstat(descriptor).st_size
-    if size < LONG_BYTES:
-        return None
-    newest = os.pread(descriptor, NEWEST_BYTES, size - NEWEST_BYTES)
-    newline = newest.find(b"\n")
+def _where_the_newest_begins(descriptor: int, size: int) -> int | None:
+    newline = os.pread(descriptor, NEWEST_BYTES, size - NEWEST_BYTES).find(b"\n")
     return None if newline < 0 else size - NEWEST_BYTES + newline + 1
 
 
@@ -139,11 +143,11 @@ class _Workers:
     As soon as one fails all are stopped, and nothing comes from them any more.
     """
 
-    def __init__(self, descriptor: int, size: int, count: int) -> None:
+    def __init__(self, descriptor: int, count: int, sizes: tuple[int, int]) -> None:
         self._processes: Sequence[subprocess.Popen[bytes]] = ()
         self._turn = 0
         try:
-            self._processes = [_started(descriptor, size, worker, count) for worker in range(count)]
+            self._processes = [_started(descriptor, (worker, count, *sizes)) for worker in range(count)]
         except OSError:  # no memory, or no processes left: it goes without them
             self.end()
 
@@ -191,10 +195,10 @@ class _Workers:
         return found
 
 
-def _started(descriptor: int, size: int, worker: int, count: int) -> subprocess.Popen[bytes]:
+def _started(descriptor: int, numbers: Sequence[int]) -> subprocess.Popen[bytes]:
     code = Path(__file__).parents[2]
     environment = {**os.environ, "PYTHONPATH": str(code), "PYTHONSAFEPATH": "1"}
-    arguments = (sys.executable, "-S", "-m", WORKER, str(worker), str(count), str(size))
+    arguments = (sys.executable, "-S", "-m", WORKER, *map(str, numbers))
     process = subprocess.Popen(
         arguments, stdin=descriptor, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment
     )
