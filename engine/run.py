@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import time
@@ -15,12 +14,14 @@ from engine.config import Loaded, dump_config
 from engine.errors import UserError
 from engine.events import Alert, End, EventWriter
 from engine.exit_codes import DISK_FULL, FAILED, INTERRUPTED
+from engine.health import as_text
 from engine.monitor import Sampler
 from engine.rundir import register_run, replace_text, this_process, write_run_info
 from engine.session.console import copied_to
 from engine.session.control import ControlInbox
 from engine.session.failures import Failure, Whereabouts, explain
 from engine.session.open import Opened, git_revision, open_run, versions
+from engine.session.readings import Readings
 from engine.session.session import Session
 from engine.session.stop import StopNow, StopSwitch
 
@@ -40,8 +41,9 @@ def train_command(loaded: Loaded, command: str, run_dir: Path | None) -> int:
         closing(EventWriter(run.events)) as events,
     ):
         since = started if run.run_json.exists() else 0.0  # a new run may have been told to stop before it is up
-        inbox, monitor = ControlInbox(run.control, since), Sampler(events.write, run.path)
-        session = Session(run, events, console, stop, inbox, monitor)
+        readings = Readings(events.write)
+        inbox, monitor = ControlInbox(run.control, since), Sampler(readings, run.path)
+        session = Session(run, events, console, stop, inbox, monitor, readings=readings)
         end = _ended(session, loaded, opened, command)
         session.emit(end)
         session.say(f"{end.status}: {end.reason}")
@@ -94,7 +96,7 @@ def _report(session: Session, failure: Failure, error: BaseException) -> None:
     if not failure.has_alert:
         session.emit(_alert(failure, session.where))
     for advice in failure.advice:
-        session.say(f"try {advice.key}: {_as_yaml(advice.value)}" + (f" ({advice.why})" if advice.why else ""))
+        session.say(f"try {as_text(advice)}")
 
 
 def _alert(failure: Failure, where: Whereabouts) -> Alert:
@@ -108,7 +110,3 @@ def _alert(failure: Failure, where: Whereabouts) -> Alert:
         advice=failure.advice,
         rows=where.rows,
     )
-
-
-def _as_yaml(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value)

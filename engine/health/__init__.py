@@ -1,6 +1,6 @@
 """Detectors that watch a run, one a file, and the table of their alerts. Standard library only."""
 
-from engine.health.advice import advise, settings_of
+from engine.health.advice import advise, as_text, settings_of
 from engine.health.alerts import IncidentLog
 from engine.health.climb import ClimbDetector
 from engine.health.flat import FlatDetector
@@ -25,6 +25,7 @@ __all__ = [
     "TrainingHealth",
     "Verdict",
     "advise",
+    "as_text",
     "find_non_finite",
     "settings_of",
 ]

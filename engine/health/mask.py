@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections import deque
 from collections.abc import Collection
@@ -92,8 +93,8 @@ class MaskDetector:
         level, usual = _mean(self._recent), _mean(self._earlier)
         if LOWER * usual < level < usual + HIGHER:
             return False
-        deviation = statistics.pstdev(self._earlier, usual)
-        return abs(level - usual) > CERTAIN * deviation / RECENT**0.5
+        deviation: float = statistics.pstdev(self._earlier, usual)
+        return abs(level - usual) > CERTAIN * deviation / math.sqrt(RECENT)
 
     def _finding(self) -> Finding:
         level = _mean(self._recent)

@@ -57,10 +57,10 @@ class Window:
         self._since = 0
         values, third = list(self._values), len(self._values) // 3
         parts = [values[begin : begin + third] for begin in range(0, len(values), third)]
-        medians = [statistics.median(part) for part in parts]
-        deviations = [abs(value - middle) for part, middle in zip(parts, medians, strict=True) for value in part]
+        first, middle, last = medians = [statistics.median(part) for part in parts]
+        deviations = [abs(value - level) for part, level in zip(parts, medians, strict=True) for value in part]
         error = statistics.median(deviations) * MAD_TO_SIGMA * MEDIAN_ERROR * (2 / third) ** 0.5
-        return Thirds(*medians, error)
+        return Thirds(first, middle, last, error)
 
     def state_dict(self) -> dict[str, Any]:
         return {"values": list(self._values), "since": self._since}

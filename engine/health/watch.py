@@ -77,7 +77,7 @@ class RunWatch:
             case Step() as step:
                 alerts = self._judge_step(step) if step.rank == 0 else []
             case Eval() as evaluation:
-                self._after = "an evaluation"
+                self._comes_after("an evaluation")
                 found = self._evaluations.check(evaluation.step, evaluation.loss, evaluation.name)
                 alerts = self._tell("EVAL_RISES", evaluation.step, found)
             case Gpu() | Host() as reading:
@@ -87,7 +87,7 @@ class RunWatch:
             case Resume():
                 alerts = self._start_over()
             case Phase(name=name):
-                self._after, alerts = BREAKS.get(name, self._after), []
+                alerts = self._comes_after(BREAKS.get(name))
             case Estimate(tok_s=tok_s):
                 self._expected, alerts = tok_s, []
             case _:
@@ -153,6 +153,11 @@ class RunWatch:
         closed = self._close(*WATCHED)
         self._begin()
         return closed
+
+    def _comes_after(self, what: str | None) -> list[Alert]:
+        """The next step comes after something that was none."""
+        self._after = what or self._after
+        return []
 
     def _judge_step(self, step: Step) -> list[Alert]:
         alerts = [*self._judge_numbers(step), *self._judge_time(step), *self._judge_memory(step)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import time
 from collections.abc import Callable, Iterator
@@ -81,6 +82,14 @@ def _lines(path: Path) -> list[str]:
         return []
 
 
+def io_pressure(root: Path = Path("/")) -> float | None:
+    """Percent of the last ten seconds in which some process waited for a disk; None where Linux does not count it."""
+    for line in _lines(root / "proc/pressure/io"):
+        if found := re.match(r"some avg10=(\d+(?:\.\d+)?) ", line):
+            return float(found[1])
+    return None
+
+
 class HostReader:
     """Reads the process tree below `pid` (default: this process) and the disk that holds `folder`."""
 
@@ -125,6 +134,7 @@ class HostReader:
             cores=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
             memory_available=memory.available / GIB,
             memory_total=memory.total / GIB,
+            io_pressure=io_pressure(),
         )
 
     def _share(self, seconds: dict[int, float]) -> float:

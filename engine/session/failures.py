@@ -13,7 +13,10 @@ from dataclasses import dataclass
 from engine.config import Config, ConfigError
 from engine.errors import UserError, is_out_of_memory
 from engine.events import Advice
+from engine.events.types import Scalar
 from engine.exit_codes import DISK_FULL, FAILED, OUT_OF_MEMORY, USAGE_ERROR
+from engine.health import advise, settings_of
+from engine.health.memory_remedies import LONGEST_ROW, ROWS
 
 _SMALLEST_GIB = 0.1
 """Less than this is told in MiB."""
@@ -40,6 +43,8 @@ class Whereabouts:
     longest_row: int | None = None
     rows: tuple[int, ...] = ()
     last_checkpoint: str | None = None
+    expected: str | None = None
+    """What a step was expected to take of the GPU's memory, where that was told."""
 
 
 def explain(error: BaseException, config: Config, where: Whereabouts) -> Failure:
@@ -54,12 +59,13 @@ def explain(error: BaseException, config: Config, where: Whereabouts) -> Failure
         return _out_of_memory(error, config, where)
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
         reason = f"The disk is full: {error.filename or error}. Free space on it, then resume the run."
-        return Failure("DISK_FULL", reason, DISK_FULL, (Advice(key="train.resume_from", value="auto"),))
+        return Failure("DISK_FULL", reason, DISK_FULL, advise("DISK_FULL", settings_of(config)))
     if (library := _kernel_library(error)) is not None:
         message = " ".join(str(error).split())
-        return Failure("KERNEL_REFUSED", f"The kernels of {library} do not run on this machine: {message}", FAILED)
+        reason = f"The kernels of {library} do not run on this machine: {message}"
+        return Failure("KERNEL_REFUSED", reason, FAILED, advise("KERNEL_REFUSED", settings_of(config)))
     reason = f"Unexpected {type(error).__name__}: {str(error).strip() or 'no message'} (traceback in console.log)"
-    return Failure("UNEXPECTED_ERROR", reason, FAILED)
+    return Failure("UNEXPECTED_ERROR", reason, FAILED, advise("UNEXPECTED_ERROR", settings_of(config)))
 
 
 def _kernel_library(error: BaseException) -> str | None:
@@ -77,70 +83,16 @@ def _out_of_memory(error: BaseException, config: Config, where: Whereabouts) -> 
         parts.append(f"longest row of the batch {where.longest_row:,} tokens")
     if asked:
         parts.append(f"asked for {asked}" + (f", {free} free" if free else ""))
+    if where.expected:
+        parts.append(f"a step was expected to take {where.expected}: `pgs profile --run RUN` says what makes it fit")
     if where.last_checkpoint:
         parts.append(f"the last good checkpoint is {where.last_checkpoint}")
-    return Failure("OUT_OF_MEMORY", "; ".join(parts) + ".", OUT_OF_MEMORY, _memory_advice(config, where))
+    advice = advise("OUT_OF_MEMORY", settings_of(config), _memory_facts(where))
+    return Failure("OUT_OF_MEMORY", "; ".join(parts) + ".", OUT_OF_MEMORY, advice)
 
 
-def _memory_advice(config: Config, where: Whereabouts) -> tuple[Advice, ...]:
-    """What to change, what costs least first; each piece alone makes a config that is accepted."""
-    return (*_advice_that_changes_no_result(config), *_smaller_batch(config, where), *_smaller_training(config))
-
-
-def _advice_that_changes_no_result(config: Config) -> list[Advice]:
-    train, memory, advice = config.train, config.memory, []
-    if not memory.chunked_loss:
-        advice.append(Advice(key="memory.chunked_loss", value=True, why="the full logits are the largest tensor"))
-    if not memory.gradient_release and train.gradient_accumulation_steps == 1:
-        limit = "" if train.max_grad_norm is None else "; with train.max_grad_norm: null"
-        why = f"each gradient is freed at once{limit}"
-        advice.append(Advice(key="memory.gradient_release", value=True, why=why))
-    if memory.chunked_loss and memory.gradient_release and not (memory.tiled_head or train.freeze_non_attention):
-        why = "the gradient of the head never exists as a whole"
-        advice.append(Advice(key="memory.tiled_head", value=True, why=why))
-    if train.gradient_checkpointing == "none":
-        why = "computes much of the forward pass a second time instead of keeping it"
-        advice.append(Advice(key="train.gradient_checkpointing", value="selective", why=why))
-    elif train.gradient_checkpointing in ("selective", "mixers"):
-        why = "computes every layer a second time; only the borders of the layers are kept"
-        advice.append(Advice(key="train.gradient_checkpointing", value="full", why=why))
-    elif not memory.offload_activations:
-        why = "the inputs of the layers wait in main memory"
-        advice.append(Advice(key="memory.offload_activations", value=True, why=why))
-    slices = min(2 * memory.layer_slices, train.per_device_batch_size)
-    if train.gradient_checkpointing == "full" and slices > memory.layer_slices:
-        why = "a layer takes the batch in slices and computes on the memory of one"
-        advice.append(Advice(key="memory.layer_slices", value=slices, why=why))
-    return advice
-
-
-def _smaller_batch(config: Config, where: Whereabouts) -> list[Advice]:
-    train, advice = config.train, []
-    rows = min(train.per_device_batch_size, len(where.rows) or train.per_device_batch_size)
-    if rows > 1:
-        smaller = rows // 2
-        more = -(-train.per_device_batch_size * train.gradient_accumulation_steps // smaller)
-        why = f"with train.gradient_accumulation_steps: {more} the step stays the same"
-        if config.memory.gradient_release:
-            why = "a step of fewer chats"
-        if config.memory.layer_slices > smaller:
-            why += f"; with memory.layer_slices: {smaller}"
-        advice.append(Advice(key="train.per_device_batch_size", value=smaller, why=why))
-    longest = min(where.longest_row or config.data.max_seq_length, config.data.max_seq_length)
-    advice.append(Advice(key="data.max_seq_length", value=max(longest // 2, 2), why="cuts the longest rows"))
-    return advice
-
-
-def _smaller_training(config: Config) -> list[Advice]:
-    train, advice = config.train, []
-    if not train.optimizer.endswith("8bit"):
-        advice.append(Advice(key="train.optimizer", value=f"{train.optimizer}8bit", why="a smaller optimizer state"))
-    elif train.optimizer == "adamw8bit":
-        advice.append(Advice(key="train.optimizer", value="lion8bit", why="half the optimizer state"))
-    if not train.freeze_non_attention:
-        why = "trains the attention layers alone, about a third of the weights"
-        advice.append(Advice(key="train.freeze_non_attention", value=True, why=why))
-    return advice
+def _memory_facts(where: Whereabouts) -> dict[str, Scalar]:
+    return {ROWS: len(where.rows) or None, LONGEST_ROW: where.longest_row}
 
 
 def _asked_and_free(message: str) -> tuple[str | None, str | None]:

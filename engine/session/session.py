@@ -12,6 +12,7 @@ from engine.rundir import RunDir
 from engine.session.console import Console
 from engine.session.control import ControlInbox
 from engine.session.failures import Whereabouts
+from engine.session.readings import Readings
 from engine.session.stop import StopSwitch
 
 PROGRESS_SECONDS = 0.25
@@ -29,12 +30,18 @@ class Session:
     monitor: Sampler
     where: Whereabouts = field(default_factory=Whereabouts)
     now: Callable[[], float] = time.monotonic
+    readings: Readings | None = None
+    """The monitor's, for those who judge by them."""
+    followers: list[Callable[[Event], None]] = field(default_factory=list)
+    """Get each event when it stands in the log."""
     _phase: str = ""
     _last_progress: float = 0.0
 
     def emit(self, event: Event) -> None:
         """Append the event to the run's log."""
         self.events.write(event)
+        for follower in self.followers:
+            follower(event)
 
     def say(self, line: str) -> None:
         """Print a line for people."""

@@ -22,7 +22,7 @@ from engine.data.feeding.maker import BatchMaker
 from engine.data.training_order import make_sampler
 from engine.errors import UserError
 from engine.events import Alert, ModelInfo, Resume, Start
-from engine.health import TrainingHealth
+from engine.health import JUDGED, TrainingHealth
 from engine.memory.live import MemoryMeter
 from engine.model.hub import is_local, local_folder
 from engine.model.load import check_positions, check_vocabulary, load_model, pick_device, weights_dtype
@@ -41,6 +41,7 @@ from engine.train.saver import Saver
 from engine.train.stepclock import StepClock
 from engine.train.telling.estimate_report import tell_estimate
 from engine.train.telling.step_teller import StepTeller
+from engine.train.telling.watch_teller import WatchTeller
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -78,7 +79,7 @@ def assemble(loaded: Loaded, session: Session, opened: Opened, command: str) -> 
     in_tiles = None if tiled_head is None else tiled_head.weight
     made_whole = [(name, parameter) for name, parameter in trained if parameter is not in_tiles]
     store = CheckpointStore(session.run, train.keep_checkpoints)
-    health = TrainingHealth(config, warmup_steps(train, total_steps))
+    health = TrainingHealth(config, warmup_steps(train, total_steps), total_steps)
     batch_of = BatchMaker(
         _pad_id(tokenizer),
         layers.sampler.pack_length,
@@ -107,7 +108,8 @@ def assemble(loaded: Loaded, session: Session, opened: Opened, command: str) -> 
         compiler=layers.compiler,
         layer_inputs=layers.layer_inputs,
     )
-    session.emit(_start_event(loaded, session, model, device, total_steps, command))
+    session.followers.append(WatchTeller(session, health.watch))
+    session.emit(_start_event(loaded, session, model, device, total_steps, command, layers.slow_paths))
     _say_what_is_trained(session, model, device, data, total_steps)
     trainer.teller.estimate = tell_estimate(config, session, device, lambda: trainer.batch_of(trainer.longest_lines()))
     if opened.checkpoint is not None:
@@ -198,7 +200,13 @@ def _pad_id(tokenizer: PreTrainedTokenizerBase) -> int:
 
 
 def _start_event(
-    loaded: Loaded, session: Session, model: PreTrainedModel, device: torch.device, total_steps: int, command: str
+    loaded: Loaded,
+    session: Session,
+    model: PreTrainedModel,
+    device: torch.device,
+    total_steps: int,
+    command: str,
+    slow_paths: tuple[str, ...],
 ) -> Start:
     params, trainable = _weights(model)
     gpus = (torch.cuda.get_device_name(device),) if device.type == "cuda" else ()
@@ -210,6 +218,8 @@ def _start_event(
         device=str(device),
         gpus=gpus,
         total_steps=total_steps,
+        judged=JUDGED,
+        slow_paths=slow_paths,
     )
 
 

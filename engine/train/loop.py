@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import asdict, dataclass, field, replace
@@ -243,6 +244,7 @@ class Trainer:
         self.session.phase("evaluating")
         where = self.session.where
         where.rows, where.longest_row = (), max(len(sample) for sample in self.data.eval)
+        begin = time.perf_counter()
         found = evaluate(
             self.head,
             self.data.eval,
@@ -252,15 +254,15 @@ class Trainer:
             interrupted=lambda: self.session.stop.reason is not None,
         )
         if found is not None:
-            self.record_evaluation(*found)
+            self.record_evaluation(*found, seconds=time.perf_counter() - begin)
         self.go_on_training()
         return None if found is None else found[0]
 
-    def record_evaluation(self, loss: float, tokens: int) -> None:
+    def record_evaluation(self, loss: float, tokens: int, seconds: float) -> None:
         """Tell the result, and save weights better than all before; those of the last step come with `final`."""
         step, best_so_far = self.progress.step, self.progress.best_eval
         is_best = math.isfinite(loss) and (best_so_far is None or loss < best_so_far)
-        self.session.emit(Eval(step=step, loss=loss, tokens=tokens, best=is_best))
+        self.session.emit(Eval(step=step, loss=loss, tokens=tokens, best=is_best, seconds=seconds))
         if is_best:
             self.progress.best_eval, self.progress.best_step = loss, step
             if 0 < step < self.total_steps:

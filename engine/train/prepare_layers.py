@@ -10,7 +10,7 @@ from engine.data import EpochSampler, PreparedData
 from engine.model.attention.install import use_attention_kernels
 from engine.model.compiled import compile_layers
 from engine.model.compiled.compiler import require_compiler
-from engine.model.delta_rule.install import use_delta_rule_operator
+from engine.model.delta_rule.install import SLOWER, use_delta_rule_operator
 from engine.model.float8 import require_float8, use_float8
 from engine.model.freeze import freeze_non_attention
 from engine.model.head import LossHead, loss_head
@@ -41,6 +41,8 @@ class PreparedLayers:
     """What the compiler does, where layers are compiled."""
     layer_inputs: LayerInputs | None
     """What waits in main memory, where the layers' inputs do."""
+    slow_paths: tuple[str, ...] = ()
+    """What runs slower on this machine than it could, a sentence each."""
 
 
 def require_what_layers_need(config: Config, device: torch.device) -> None:
@@ -60,7 +62,7 @@ def prepare_layers(
     forward pass as it stands, and an input that leaves the device is the one of all slices.
     """
     tell_packs_by_position_ids(model)
-    _use_own_operators(model, config, sampler, session)
+    slow_paths = _use_own_operators(model, config, sampler, session)
     if config.memory.float8_training:
         session.say(use_float8(model).sentence())
     if config.train.freeze_non_attention:
@@ -75,16 +77,23 @@ def prepare_layers(
     if config.memory.layer_slices > 1:
         session.say(slice_layers(model, config.memory.layer_slices, leave_out=laid_out).sentence())
     layer_inputs = offload_layer_inputs(model) if config.memory.offload_activations else None
-    return PreparedLayers(replace(head, isolation=isolation), sampler, compiler, layer_inputs)
+    return PreparedLayers(replace(head, isolation=isolation), sampler, compiler, layer_inputs, slow_paths)
 
 
-def _use_own_operators(model: PreTrainedModel, config: Config, sampler: EpochSampler, session: Session) -> None:
-    """The delta rule as operators, and attention in this GPU's kernels unless another implementation is asked for."""
-    for sentence in use_delta_rule_operator(model):
+def _use_own_operators(
+    model: PreTrainedModel, config: Config, sampler: EpochSampler, session: Session
+) -> tuple[str, ...]:
+    """The delta rule as operators, and attention in this GPU's kernels unless another implementation is asked for.
+
+    Returns what is told of operators that lack their kernels.
+    """
+    told_of_operators = use_delta_rule_operator(model)
+    for sentence in told_of_operators:
         session.say(sentence)
     is_free = config.model.attn_implementation == "auto"
     if is_free and (told := use_attention_kernels(model, one_length=_rows_have_one_length(sampler))):
         session.say(told)
+    return tuple(sentence for sentence in told_of_operators if SLOWER in sentence)
 
 
 def _recompute(model: PreTrainedModel, config: Config, session: Session) -> None:

@@ -22,6 +22,12 @@ def config(**train: object) -> Config:
     )
 
 
+def test_running_out_of_memory_tells_what_was_expected() -> None:
+    where = Whereabouts(step=3, expected="21.3 GiB at the peak (backward)")
+    reason = explain(torch.OutOfMemoryError(CUDA_MESSAGE), config(), where).reason
+    assert "a step was expected to take 21.3 GiB at the peak (backward)" in reason and "`pgs profile" in reason
+
+
 def test_running_out_of_gpu_memory_names_step_row_sizes_checkpoint_and_remedies() -> None:
     where = Whereabouts(step=1750, longest_row=8000, last_checkpoint="checkpoints/step-1500")
     failure = explain(torch.OutOfMemoryError(CUDA_MESSAGE), config(per_device_batch_size=4), where)
@@ -31,7 +37,7 @@ def test_running_out_of_gpu_memory_names_step_row_sizes_checkpoint_and_remedies(
     advice = {advice.key: advice.value for advice in failure.advice}
     assert advice["data.max_seq_length"] == 4000
     assert advice["memory.chunked_loss"] is True
-    assert advice["train.per_device_batch_size"] == 2
+    assert advice["train.per_device_batch_size"] == 3, "one row less"
 
 
 def test_the_remedies_go_on_from_what_is_set_and_each_makes_a_config_that_is_accepted() -> None:
@@ -46,7 +52,8 @@ def test_the_remedies_go_on_from_what_is_set_and_each_makes_a_config_that_is_acc
     assert advice["train.gradient_checkpointing"].value == "full"
     assert advice["train.freeze_non_attention"].value is True
     assert not {"memory.gradient_release", "memory.chunked_loss", "train.optimizer"} & advice.keys()
-    assert "gradient_accumulation_steps" not in "".join(one.why or "" for one in failure.advice)
+    batch = advice["train.per_device_batch_size"]
+    assert (batch.also, batch.why) == ((), "a step of 3 chats instead of 4"), "release takes one pass a step"
 
 
 @pytest.mark.parametrize(("slices", "advised"), [(1, 2), (2, 3), (3, None)])
@@ -62,8 +69,8 @@ def test_more_slices_are_advised_up_to_the_lines_of_a_batch(slices: int, advised
     assert (advice["memory.layer_slices"].value if advised else None) == advised
     assert ("memory.layer_slices" in advice) == (advised is not None)
     batch = advice["train.per_device_batch_size"]
-    assert batch.value == 1
-    assert ("with memory.layer_slices: 1" in (batch.why or "")) == (slices > 1), "else the config would be refused"
+    assert batch.value == 2
+    assert (("memory.layer_slices", 2) in batch.also) == (slices > 2), "else the config would be refused"
 
 
 @pytest.mark.parametrize(

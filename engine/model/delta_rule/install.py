@@ -14,6 +14,7 @@ from engine.model.delta_rule.mixer import can_replace, replace_forward, restore_
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
+SLOWER = "several times slower than the kernels"
 PROBE_TOKENS = 70
 """More than one chunk of 64."""
 DIFFERENCE_LIMIT = {torch.float64: 1e-6, torch.float32: 1e-3, torch.bfloat16: 5e-2, torch.float16: 1e-2}
@@ -57,7 +58,7 @@ def what_runs(device: torch.device, report: KernelReport) -> str:
             "for the rule, and our own for its convolution"
         )
     reason = report.refused or "flash-linear-attention is not installed (pip install 'pgs-tui[gpu]')"
-    return f"in torch, several times slower than the kernels: {reason}"
+    return f"in torch, {SLOWER}: {reason}"
 
 
 @torch.no_grad()

@@ -9,10 +9,13 @@ import torch
 
 from engine.config import Config
 from engine.events import Estimate, Step
+from engine.units import GIB
 
 if TYPE_CHECKING:
     from engine.data.feeding.batches import Batch
     from engine.memory.estimate import Estimate as MemoryEstimate
+    from engine.memory.estimate.model_shape import ModelShape
+    from engine.profile.calibration import Calibration
     from engine.session.session import Session
 
 FAR_OFF = 0.03
@@ -59,7 +62,7 @@ def tell_estimate(
     try:
         widest = widest_batch()
         with torch.random.fork_rng(devices=[]):  # a run's numbers are the same with and without it
-            estimate, is_calibrated = _estimate(_of_batch(config, widest), device)
+            estimate, is_calibrated, tok_s = _estimate(_of_batch(config, widest), device)
     except Exception as error:  # whatever model, library or file it was: the run can do without
         session.say(f"note: its memory could not be estimated: {type(error).__name__}: {error}")
         return None
@@ -69,8 +72,10 @@ def tell_estimate(
             reserved=estimate.reserved_gib,
             components=dict(estimate.components),
             decides=estimate.decides,
+            tok_s=tok_s,
         )
     )
+    session.where.expected = f"{estimate.peak_gib:.1f} GiB at the peak ({estimate.decides})"
     how = ", calibrated by a measurement on this machine" if is_calibrated else ""
     session.say(
         f"expects {estimate.peak_gib:.2f} GiB of the GPU's memory at the peak ({estimate.decides}), "
@@ -91,13 +96,34 @@ def _of_batch(config: Config, widest: Batch) -> Config:
     return config.model_copy(update={"train": train, "data": config.data.model_copy(update={"max_seq_length": length})})
 
 
-def _estimate(config: Config, device: torch.device) -> tuple[MemoryEstimate, bool]:
-    """The estimate, and whether a measurement on this GPU had a part in it."""
+def _estimate(config: Config, device: torch.device) -> tuple[MemoryEstimate, bool, float | None]:
+    """The estimate, whether a measurement on this GPU had a part in it, and tokens a second with padding."""
     from engine.memory.estimate import estimate_memory
     from engine.memory.estimate.model_shape import model_shape
     from engine.profile.calibration import calibration_of
 
-    estimate = estimate_memory(config, model_shape(config))
+    shape = model_shape(config)
+    estimate = estimate_memory(config, shape)
     known = calibration_of(torch.cuda.get_device_name(device)) if device.type == "cuda" else None
     calibrated = estimate if known is None else known.applied(config, estimate)
-    return calibrated, calibrated is not estimate
+    return calibrated, calibrated is not estimate, _speed(config, shape, calibrated, known, device)
+
+
+def _speed(
+    config: Config, shape: ModelShape, estimate: MemoryEstimate, known: Calibration | None, device: torch.device
+) -> float | None:
+    """Tokens a second with padding that the config is expected to reach; None for a GPU whose rate is not known."""
+    from engine.memory.advice.gpus import gpu_called
+    from engine.memory.advice.throughput import throughput
+    from engine.model.flops import products_of
+
+    measured = known.speed(config, estimate) if known is not None else None
+    if measured is not None:
+        return measured.tok_s
+    if device.type != "cuda":
+        return None
+    properties = torch.cuda.get_device_properties(device)
+    gpu = gpu_called(properties.name, properties.total_memory / GIB)
+    if gpu is None:
+        return None
+    return throughput(products_of(shape.model_for(config)), config, estimate.trained, gpu).tok_s
