@@ -68,7 +68,7 @@ class DashboardPanes(Screen[None], inherit_bindings=False):
             "alerts": self.alerts,
             "log": self.log_panel,
         }
-        self.grid = Container(id="charts")
+        self.grid, self.strips = Container(id="charts"), Container(id="strips")
         self._draw_axes()
         self.key_bar = KeyBar(hints_of("dashboard"), id="keys")
         for drawn in self.drawn:
@@ -95,7 +95,8 @@ class DashboardPanes(Screen[None], inherit_bindings=False):
         yield self.banner
         with self.grid:
             yield from (pane for name, pane in self._in_order() if name not in STRIPS)
-        yield from (pane for name, pane in self._in_order() if name in STRIPS)
+        with self.strips:
+            yield from (pane for name, pane in self._in_order() if name in STRIPS)
         yield self.key_bar
 
     def on_resize(self, event: Resize) -> None:
@@ -161,6 +162,8 @@ class DashboardPanes(Screen[None], inherit_bindings=False):
                 self.set_focus(None)
         self.set_class(self.arrangement.alone is not None, "-maximised")
         self.grid.set_class(not charts, "hidden")
+        self.strips.set_class(shown.isdisjoint(STRIPS), "hidden")
+        self.set_class("log" not in shown, "-logless")
         if charts:
             self._lay_out(charts, room)
 
@@ -189,12 +192,8 @@ class DashboardPanes(Screen[None], inherit_bindings=False):
 
     def _reorder(self) -> None:
         places = {pane: place for place, (_, pane) in enumerate(self._in_order())}
-        self.grid.sort_children(key=lambda pane: places[cast(Panel, pane)])
-        above: Drawn | Container = self.grid
-        for name, pane in self._in_order():
-            if name in STRIPS:
-                self.move_child(pane, after=above)
-                above = pane
+        for container in (self.grid, self.strips):
+            container.sort_children(key=lambda pane: places[cast(Panel, pane)])
 
     def _remember(self, layout: Layout) -> None:
         note = layout_file.save(layout)

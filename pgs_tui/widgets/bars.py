@@ -32,7 +32,9 @@ def progress_bar(share: float | None, width: int) -> Line:
 
 
 def bar(share: float, width: int) -> str:
-    """A bar of `share` of `width` cells, to an eighth of a cell; anything above nothing shows."""
+    """A bar of `share` of `width` cells, to an eighth of a cell; anything above nothing shows. None of NaN."""
+    if share != share:
+        return ""
     eighths = round(min(max(share, 0.0), 1.0) * width * 8)
     full, rest = divmod(max(eighths, 1 if share > 0 else 0), 8)
     return ("█" * full + (_EIGHTHS[rest] if rest else ""))[:width]

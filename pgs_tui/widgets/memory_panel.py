@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pgs_tui.format import gib
-from pgs_tui.widgets.bars import Part, stacked_bar, with_mark
-from pgs_tui.widgets.lines import Line, Span, first_fitting, joined, line, line_width
+from pgs_tui.widgets.bars import Part, bar, stacked_bar, with_mark
+from pgs_tui.widgets.lines import Line, Span, first_fitting, fit, joined, line, line_width
 from pgs_tui.widgets.panel import Panel
 
 SHORTEST_BAR = 10
+AMOUNT_CELLS = 7
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,9 @@ class MemoryPanel(Panel):
         view = self._view
         if view.used is None:
             return [line(("no reading yet", "dim"))]
+        if height > len(view.parts) + 1 and view.parts:
+            displaced = [self._readings(len(view.readings))] if view.alarm else []
+            return [self._bar(width), *self._part_rows(width), *displaced]
         legend = self._legend()
         beside = width - line_width(legend) - 3
         if height >= 2 or beside < SHORTEST_BAR:
@@ -73,6 +77,20 @@ class MemoryPanel(Panel):
         whole = view.total or sum(part.amount for part in view.parts)
         bar = stacked_bar(view.parts, whole, width)
         return bar if view.estimate is None or not whole else with_mark(bar, view.estimate / whole)
+
+    def _part_rows(self, width: int) -> list[Line]:
+        """A row for each part: its name, how much it is, and its share as a bar."""
+        view = self._view
+        whole = view.total or sum(part.amount for part in view.parts)
+        names = max(line_width(line((part.name, "text"))) for part in view.parts) + 2
+        room = width - names - AMOUNT_CELLS - 2
+        rows: list[Line] = []
+        for part in view.parts:
+            name = fit(line(("■ ", part.role), (part.name, "dim")), names + 1)
+            amount = line((gib(part.amount).rjust(AMOUNT_CELLS - 1) + " ", "text"))
+            share = bar(part.amount / whole, room) if room >= SHORTEST_BAR and whole > 0 else ""
+            rows.append((*name, *amount, *line((share, part.role))))
+        return rows
 
     def _legend(self) -> Line:
         spans: list[Span] = []
