@@ -19,6 +19,7 @@ if TYPE_CHECKING:  # what the first frame does not need is imported after it
     from engine.rundir import RunDir
     from pgs_tui.opening import Checked
     from pgs_tui.runs.launcher import Launched, Recipe
+    from pgs_tui.runs.past import Past
     from screens.inspect import InspectScreen
     from screens.profile import ProfileScreen
 
@@ -72,15 +73,15 @@ class PgsApp(ThemedApp):
         """Begin with what was asked for, now that the first frame stands."""
         goal = self._goal
         if isinstance(goal, AttachTo):
-            self._follow(goal.run)
+            self._follow(goal.run, past=goal.past)
         else:
             self.run_worker(lambda: self._check(goal), thread=True, group="opening")
 
-    def _follow(self, run: RunDir, process: subprocess.Popen[bytes] | None = None) -> None:
+    def _follow(self, run: RunDir, process: subprocess.Popen[bytes] | None = None, past: Past | None = None) -> None:
         from pgs_tui.runs.follow import Follower
         from screens.live import LiveRun
 
-        self.dashboard.follow(LiveRun(self._goal.name, run), Follower.of(run, process))
+        self.dashboard.follow(LiveRun(self._goal.name, run), Follower.of(run, process, past))
 
     def _check(self, goal: StartConfig) -> None:
         from pgs_tui.opening import check
@@ -100,6 +101,7 @@ class PgsApp(ThemedApp):
         self._ask_which(checked)
 
     def _ask_which(self, checked: Checked) -> None:
+        from pgs_tui.runs.past import past_of
         from screens.confirm import Answer, Confirm
 
         newest = checked.going[0]
@@ -111,7 +113,7 @@ class PgsApp(ThemedApp):
 
         def take(answer: str | None) -> None:
             if answer == "attach":
-                self._follow(newest)
+                self._follow(newest, past=past_of(newest.events))
             elif answer == "start":
                 self._launch(checked)
             else:

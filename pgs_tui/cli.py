@@ -125,9 +125,11 @@ def _attach(arguments: Arguments) -> int:
 
         return watch(run, sys.stdout)
     from engine.rundir import read_run_info
+    from pgs_tui.runs.past import past_of
 
+    past = past_of(run.events)  # read while the screen's libraries are imported
     info = read_run_info(run)
-    return show(AttachTo(run, info.name if info else run.id), _look(arguments))
+    return show(AttachTo(run, info.name if info else run.id, past), _look(arguments))
 
 
 def _inspect(arguments: Arguments) -> int:

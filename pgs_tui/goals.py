@@ -10,6 +10,15 @@ from pgs_tui.keys import ScreenName
 
 if TYPE_CHECKING:
     from engine.rundir import RunDir
+    from pgs_tui.runs.past import Past
+
+
+@dataclass(frozen=True, slots=True)
+class Waking:
+    """What happens when something critical does: the terminal's bell, and a command for the shell."""
+
+    rings: bool = False
+    command: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +42,11 @@ class StartConfig:
 
 @dataclass(frozen=True, slots=True)
 class AttachTo:
-    """To watch a run that was started before."""
+    """To watch a run that was started before; `past` is what of its log is being read already."""
 
     run: RunDir
     name: str
+    past: Past | None = None
 
     @property
     def screen(self) -> ScreenName:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import time
 from threading import Event
 from typing import TYPE_CHECKING
@@ -42,6 +43,7 @@ class DashboardShowing(DashboardPanes):
         self._opening = opening
         self._gone = Event()
         self._follower: Follower | None = None
+        self._loading = False
         self._held = False
         self._refreshed = 0.0
         self._refresh_timer: Timer | None = None
@@ -78,6 +80,9 @@ class DashboardShowing(DashboardPanes):
         self.live.take(update)
         if self._follower is not None:
             self._follower.taken()
+        if self._loading and not update.loading:
+            gc.freeze()  # a long past is not looked through again by every collection
+        self._loading = update.loading
         self._new_log += [(text, "text") for text in update.log] + [(note, "warn") for note in update.notes]
         if update.notes:
             self.say(update.notes[-1], "warn")

@@ -6,8 +6,10 @@ import shlex
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import chain, repeat
 
-from engine.events import Phase
+from engine.events import Phase, Stamped
+from engine.events.columns import Block
 from engine.rundir import RunDir, read_run_info
 from pgs_tui.format import plain, whole
 from pgs_tui.invocation import own_command
@@ -15,6 +17,8 @@ from pgs_tui.runs.control import Command, send
 from pgs_tui.runs.follow import Update
 from pgs_tui.runs.history import History
 from pgs_tui.runs.incidents import Incident
+from pgs_tui.runs.log_lines import LogLines
+from pgs_tui.runs.strays import NO_OFFSET
 from pgs_tui.widgets.chart_panel import ChartView
 from pgs_tui.widgets.gpu_panel import GpuView
 from pgs_tui.widgets.lines import Role
@@ -37,7 +41,7 @@ class LiveRun:
 
     def __init__(self, name: str, run: RunDir, clock: Callable[[], float] = time.time) -> None:
         self.run = run
-        self.history = History()
+        self.history = self._read = self._new_history()
         self._name = name
         self._clock = clock
         self._update = Update()
@@ -57,15 +61,34 @@ class LiveRun:
         return end.exit_code if end is not None else 0 if self.going else 1
 
     def take(self, update: Update) -> None:
-        """Take in news."""
+        """Take in news. A survey is shown in place of the past until all of that has been read."""
         self._update = update
+        if update.survey:
+            self.history = self._new_history()
+            self._fold(self.history, update)
+            return
         if update.restarted:
-            self.history, self._phase_since = History(), None
-        for stamped in update.events:
-            known = self.history.phase
-            if isinstance(stamped.event, Phase) and (known is None or known.name != stamped.event.name):
-                self._phase_since = stamped.t
-            self.history.fold((stamped,))
+            self._read, self._phase_since = self._new_history(), None
+        self._fold(self._read, update)
+        if not update.loading or update.restarted:
+            self.history = self._read
+
+    def _new_history(self) -> History:
+        return History(LogLines(self.run.events))
+
+    def _fold(self, history: History, update: Update) -> None:
+        for block in update.columns:
+            self._note_phase(history, block)
+            history.extend(block)
+        for stamped, offset in zip(update.events, chain(update.offsets, repeat(NO_OFFSET)), strict=False):
+            self._note_phase(history, stamped)
+            history.take(stamped.event, stamped.t, offset)
+
+    def _note_phase(self, history: History, block: Block) -> None:
+        if isinstance(block, Stamped) and isinstance(block.event, Phase):
+            known = history.phase
+            if known is None or known.name != block.event.name:
+                self._phase_since = block.t
 
     def status(self, held: bool = False) -> Status:
         """The first line; `held` says that the panels do not follow at the moment."""
