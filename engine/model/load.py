@@ -13,6 +13,7 @@ from engine.errors import UserError
 from engine.model.decoder import decoder_of
 from engine.model.explain import explained
 from engine.model.quiet import quiet_import
+from engine.model.trainable import refuse_encoder, refuse_quantized
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -54,8 +55,10 @@ def load_model(folder: Path, config: ModelConfig, device: torch.device) -> PreTr
         options["attn_implementation"] = config.attn_implementation
     lacking = None
     with explained(folder, config, "model"):
+        shape = AutoConfig.from_pretrained(folder, trust_remote_code=config.trust_remote_code)
+    refuse_quantized(shape, config.name_or_path)
+    with explained(folder, config, "model"):
         if config.init == "random":
-            shape = AutoConfig.from_pretrained(folder, trust_remote_code=config.trust_remote_code)
             with torch.device(device):
                 model: PreTrainedModel = AutoModelForCausalLM.from_config(shape, **options)
         else:
@@ -70,6 +73,7 @@ def load_model(folder: Path, config: ModelConfig, device: torch.device) -> PreTr
             lacking = _lacking(found)
     if lacking is not None:
         raise UserError(f"model.name_or_path: the weights in {folder} do not fit its config.json: {lacking}.")
+    refuse_encoder(model, config.name_or_path)
     model.to(device)
     model.train()
     return model

@@ -14,6 +14,7 @@ from engine.errors import UserError
 from engine.model.explain import explained
 from engine.model.hub import SHAPE_FILE, shape_folder
 from engine.model.quiet import quiet_import
+from engine.model.trainable import refuse_encoder, refuse_quantized
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -65,6 +66,7 @@ def _shape_of(name: str, trusts: bool, folder: Path, changed: int) -> ModelShape
 
     with explained(folder, Model(name_or_path=name), "architecture"):
         architecture = AutoConfig.from_pretrained(folder, trust_remote_code=trusts)
+    refuse_quantized(architecture, name)
     return ModelShape(name, folder, architecture)
 
 
@@ -83,6 +85,7 @@ def _build(shape: ModelShape, config: Config) -> PreTrainedModel:
         options["attn_implementation"] = attention
     with explained(shape.folder, config.model, "architecture"), torch.device("meta"):
         model: PreTrainedModel = AutoModelForCausalLM.from_config(deepcopy(shape.architecture), **options)
+    refuse_encoder(model, shape.name)
     if config.train.freeze_non_attention:
         freeze_non_attention(model)
     return model.train()
