@@ -92,7 +92,7 @@ def _takes_long(line: bytes) -> bool:
 
 
 def _leave() -> NoReturn:
-    """At once: half-imported libraries take Python up to a second to take apart, and whoever asked waits for the end."""
+    """At once: Python takes up to a second to take half-imported libraries apart, and the screen waits for the end."""
     with suppress(OSError, ValueError):
         sys.stdout.flush()
     os._exit(0)
