@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from textual.message import Message
+
+if TYPE_CHECKING:
+    from pgs_tui.runs.control import Command
 
 from screens.dashboard_showing import DashboardShowing
 
@@ -44,10 +48,23 @@ class DashboardAsking(DashboardShowing):
         question = "Stop the run? It finishes its step and saves a checkpoint, from which it can go on."
         self._ask(question, ("stop", "Stop with a checkpoint"), ("stay", "Let it train"))
 
+    def action_pause(self) -> None:
+        """Let the run wait after its step, or go on; nothing is lost either way."""
+        if self.live is None or not self.live.going:
+            self.say("there is no run going that could be paused")
+        elif self.live.paused:
+            self._send("resume", "asked to go on")
+        else:
+            question = "Pause the run? It waits after this step and keeps its memory; P lets it go on."
+            self._ask(question, ("pause", "Pause"), ("stay", "Let it train"))
+
+    def _pause(self) -> None:
+        self._send("pause", "asked to pause: the engine finishes its step")
+
     def _ask(self, question: str, *answers: tuple[str, str]) -> None:
         from screens.confirm import Answer, Confirm
 
-        actions: dict[str, Callable[[], None]] = {"leave": self.action_leave, "stop": self._stop}
+        actions: dict[str, Callable[[], None]] = {"leave": self.action_leave, "stop": self._stop, "pause": self._pause}
 
         def take(answer: str | None) -> None:
             if answer in actions:
@@ -58,13 +75,16 @@ class DashboardAsking(DashboardShowing):
         self.app.push_screen(Confirm("sure?", question, offered, self.key_bar.glyphs, interrupt), take)
 
     def _stop(self) -> None:
-        assert self.live is not None, "asked to stop a run that is not there"
+        self._send("stop", "asked to stop: the engine finishes its step and saves")
+
+    def _send(self, command: Command, said: str) -> None:
+        assert self.live is not None, "asked something of a run that is not there"
         if not self.live.going:
             self.say("the run has ended meanwhile")
             return
         try:
-            self.live.ask("stop")
+            self.live.ask(command)
         except OSError as error:
             self.say(f"the command could not be written: {error}", "bad")
             return
-        self.say("asked to stop: the engine finishes its step and saves")
+        self.say(said)

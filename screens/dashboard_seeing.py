@@ -9,19 +9,11 @@ from textual.message import Message
 from pgs_tui.look import GLYPH_NAMES
 from pgs_tui.widgets.drawn import Drawn
 from pgs_tui.widgets.lines import text_of
-from screens.dashboard_showing import DashboardShowing
+from screens.dashboard_marks import DashboardMarks
 
 
-class DashboardSeeing(DashboardShowing):
+class DashboardSeeing(DashboardMarks):
     """The keys that change the view, never the run."""
-
-    class Inspecting(Message, namespace="dashboard_screen"):
-        """The person wants to see the data: all of it, some `rows`, or the batch recorded at the step `spike`."""
-
-        def __init__(self, rows: tuple[int, ...] = (), spike: int | None = None) -> None:
-            super().__init__()
-            self.rows = rows
-            self.spike = spike
 
     class Profiling(Message, namespace="dashboard_screen"):
         """The person wants to see what the run's config takes, and what other values would change."""
@@ -30,18 +22,6 @@ class DashboardSeeing(DashboardShowing):
         self._held = not self._held
         self.say("the view is held, data is still collected; space lets it go" if self._held else "the view is live")
         self.show_now()
-
-    def action_next_alert(self) -> None:
-        self._select_alert(1)
-
-    def action_previous_alert(self) -> None:
-        self._select_alert(-1)
-
-    def _select_alert(self, step: int) -> None:
-        if self.alerts.select(step) is None:
-            self.say("no alerts so far")
-            return
-        self.read_alert(True)
 
     def action_inspect(self) -> None:
         if self.live is None:
@@ -54,22 +34,6 @@ class DashboardSeeing(DashboardShowing):
             self.say("there is no run yet whose memory could be looked at")
         else:
             self.post_message(self.Profiling())
-
-    def action_enter(self) -> None:
-        """Open the rows behind the alert that is being read, or behind the newest one with the focus on the pane."""
-        alert = self.alerts.selected or (self.alerts.newest if self.focused is self.alerts else None)
-        if alert is None or self.live is None:
-            self.say("n goes to an alert; Enter then opens the rows behind it")
-        elif alert.step is not None and self.live.run.spike(alert.step).is_file():
-            self.post_message(self.Inspecting(spike=alert.step))
-        elif alert.rows:
-            self.post_message(self.Inspecting(rows=alert.rows))
-        else:
-            self.say("this alert is about no rows in particular")
-
-    def _close_alerts(self) -> None:
-        self.alerts.close()
-        self.read_alert(False)
 
     def action_glyphs(self) -> None:
         if self.look.ascii_only:
@@ -95,9 +59,8 @@ class DashboardSeeing(DashboardShowing):
         self.focus_previous()
 
     def action_out(self) -> None:
-        if self.alerts.selected is not None:
-            self._close_alerts()
-        else:
+        """One layer out: the alert, the cursor, the zoom, the focus."""
+        if not self.leave_the_mark() and not self.out_of_the_view():
             self.set_focus(None)
 
     def action_up(self) -> None:
@@ -107,14 +70,25 @@ class DashboardSeeing(DashboardShowing):
         self._scroll(-1)
 
     def action_first(self) -> None:
-        self._scroll(10**9)
+        """The first step; with the focus on the log, its oldest line."""
+        if self._reads_the_log():
+            self._scroll(10**9)
+        else:
+            self.to_the_first_step()
 
     def action_last(self) -> None:
-        self._scroll(-(10**9))
+        """The newest step; with the focus on the log, its newest line."""
+        if self._reads_the_log():
+            self._scroll(-(10**9))
+        else:
+            self.to_the_newest_step()
+
+    def _reads_the_log(self) -> bool:
+        return self.focused is self.log_panel or not self.live or not self.live.history.steps
 
     def _scroll(self, lines: int) -> None:
         if self.focused is self.alerts:
-            self._select_alert(-1 if lines < 0 else 1)
+            self.select_alert(-1 if lines < 0 else 1)
         else:
             self.log_panel.scroll(lines)
 

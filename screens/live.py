@@ -19,16 +19,20 @@ from pgs_tui.runs.history import History
 from pgs_tui.runs.incidents import Incident
 from pgs_tui.runs.log_lines import LogLines
 from pgs_tui.runs.strays import NO_OFFSET
+from pgs_tui.view import View
 from pgs_tui.widgets.chart_panel import ChartView
+from pgs_tui.widgets.cursor_line import CursorReading
 from pgs_tui.widgets.gpu_panel import GpuView
 from pgs_tui.widgets.lines import Role
 from pgs_tui.widgets.memory_panel import MemoryView
 from pgs_tui.widgets.parts_panel import PartsView
 from pgs_tui.widgets.rank_panel import RanksView
 from pgs_tui.widgets.status_line import Status
-from screens.readings import charts
 from screens.readings.banner import banner_of
+from screens.readings.charts import CHARTS
+from screens.readings.cursor import cursor_reading
 from screens.readings.gpus import gpus_of
+from screens.readings.looking import Looking, looking_at
 from screens.readings.memory import memory_of
 from screens.readings.parts import parts_of
 from screens.readings.ranks import ranks_of
@@ -55,6 +59,12 @@ class LiveRun:
         return self._situation().outcome == "running"
 
     @property
+    def paused(self) -> bool:
+        """True while it waits until somebody lets it go on."""
+        phase = self._read.phase
+        return phase is not None and phase.name == "paused"
+
+    @property
     def exit_code(self) -> int:
         """What the run's end means for the exit code of whoever watched it; 0 while it goes on."""
         end = self.history.end
@@ -72,6 +82,10 @@ class LiveRun:
         self._fold(self._read, update)
         if not update.loading or update.restarted:
             self.history = self._read
+
+    def notes(self) -> tuple[str, ...]:
+        """Sentences about what could not belong to the run, since they were asked for last."""
+        return self._read.notes()
 
     def _new_history(self) -> History:
         return History(LogLines(self.run.events))
@@ -94,26 +108,21 @@ class LiveRun:
         """The first line; `held` says that the panels do not follow at the moment."""
         return status_of(self._situation(held))
 
-    def curves(self, alpha: float | None) -> dict[str, ChartView]:
-        """What each chart shows, by its id.
+    def looking(self, view: View, alpha: float | None, read: bool = False) -> Looking:
+        """How a view looks at the run as it is now; `alpha` is the constant of the average over the raw values.
 
-        `alpha` is the constant of the average over the raw values, if any. It is drawn once it has the steps to mean
-        something: before that it would only lag behind.
+        With `read` the step under the cursor is read back from the log, which alone knows its rows.
         """
-        if alpha and len(self.history.steps) * (1 - alpha) < 1:
-            alpha = None
-        views = {
-            "loss": charts.loss(self.history, alpha),
-            "grad_norm": charts.grad_norm(self.history, alpha),
-            "tok_s": charts.tok_s(self.history, alpha),
-            "dt": charts.dt(self.history, alpha),
-            "lr": charts.lr(self.history),
-            "moved": charts.moved(self.history, alpha),
-            "memory_over_steps": charts.memory(self.history),
-        }
-        if self.going:
-            return views
-        return {chart: replace(view, empty="no step was taken") for chart, view in views.items()}
+        return looking_at(self.history, view, alpha, read)
+
+    def chart(self, name: str, looking: Looking) -> ChartView:
+        """What the chart of that name shows."""
+        view = CHARTS[name](self.history, looking)
+        return view if self.going else replace(view, empty="no step was taken")
+
+    def at_cursor(self, looking: Looking) -> CursorReading:
+        """What is told of the step under the cursor."""
+        return cursor_reading(looking, looking.at is not None and self.run.spike(looking.at.step).is_file())
 
     def status_changes_in(self) -> float:
         """In how many seconds there will be something else to say of its state, should no news come."""
@@ -123,13 +132,13 @@ class LiveRun:
         """What the memory panel shows."""
         return memory_of(self.history)
 
-    def parts(self) -> PartsView:
+    def parts(self, looking: Looking) -> PartsView:
         """What the panel of the time parts shows."""
-        return parts_of(self.history, charts.sight_of(self.history), "step", None)
+        return parts_of(self.history, looking.sight, looking.view.axis, looking.at.step if looking.at else None)
 
-    def cards(self) -> GpuView:
+    def cards(self, looking: Looking) -> GpuView:
         """What the panel of the GPUs shows."""
-        return gpus_of(self.history, charts.sight_of(self.history), "step")
+        return gpus_of(self.history, looking.sight, looking.view.axis)
 
     def ranks(self) -> RanksView:
         """What the panel of the ranks shows."""
@@ -137,7 +146,23 @@ class LiveRun:
 
     def incidents(self) -> tuple[Incident, ...]:
         """All incidents, oldest first."""
-        return self.history.incidents.all()
+        return self._read.incidents.all()
+
+    def touches(self, alert: Incident, step: int | None) -> bool:
+        """Whether the alert is about that step."""
+        return step is not None and self._read.incidents.touch(alert.id, step) is not None
+
+    def rows_of(self, step: int | None, alert: Incident | None) -> tuple[int, ...]:
+        """The rows that a step trained on, or that an alert is about; none where nobody told them."""
+        if step is None or alert is None:
+            told = alert.rows if alert is not None else ()
+        else:
+            touch = self._read.incidents.touch(alert.id, step)
+            told = touch.rows if touch is not None else alert.rows if alert.step == step else ()
+        if told or step is None:
+            return told
+        at = self.history.at(step)
+        return (at.rows or ()) if at is not None and at.step == step else ()
 
     def in_full(self, last_words: tuple[str, ...]) -> tuple[str, str, Role] | None:
         """What has to be said in full: how it ended or what goes on, what is known about it, the role of the words."""
@@ -154,8 +179,8 @@ class LiveRun:
 
     def answers(self) -> Iterator[tuple[str, Role]]:
         """What the engine has answered since the last time to commands from here."""
-        for command_id in self._asked.keys() & self.history.acks.keys():
-            ack = self.history.acks[command_id]
+        for command_id in self._asked.keys() & self._read.acks.keys():
+            ack = self._read.acks[command_id]
             yield f"{self._asked.pop(command_id)}: {plain(ack.message)}", "good" if ack.ok else "bad"
 
     def farewell(self) -> str:

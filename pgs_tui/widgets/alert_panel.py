@@ -67,6 +67,13 @@ class AlertPanel(Panel):
         self.refresh(layout=True)
         return self.selected
 
+    def choose(self, id: str) -> Incident | None:
+        """Select the incident of that name; returns it, None where it is not among them."""
+        self._selected = id
+        self.redraw()
+        self.refresh(layout=True)
+        return self.selected
+
     def close(self) -> None:
         """Select none."""
         self._selected = None

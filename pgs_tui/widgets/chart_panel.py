@@ -24,6 +24,8 @@ class ChartView:
     value: str = ""
     value_role: Role = "value"
     note: str = ""
+    short_note: str = ""
+    """What of the note a narrow panel has room for."""
     summary: tuple[str, ...] = ()
     """The same in shorter and shorter words."""
     empty: str = "waiting for the first step"
@@ -56,9 +58,10 @@ class ChartPanel(Panel):
         self.redraw()
 
     def title(self) -> Line:
-        note = self._view.note if self.size.width >= ROOM_FOR_NOTE else ""
-        note = " · ".join(part for part in (note, "log" if self.log_axis else "") if part)
-        return line((self.label, "title"), (f"  {note}" if note else "", "dim"))
+        is_wide = self.size.width >= ROOM_FOR_NOTE
+        note = self._view.note if is_wide else self._view.short_note
+        note = (" · " if is_wide else " ").join(part for part in (note, "log" if self.log_axis else "") if part)
+        return line((self.label, "title"), (f"{'  ' if is_wide else ' '}{note}" if note else "", "dim"))
 
     def value(self) -> Line:
         return line((self._view.value, self._view.value_role))

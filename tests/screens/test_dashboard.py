@@ -217,7 +217,7 @@ async def test_the_end_is_said_with_its_reason(tmp_path: Path) -> None:
         assert "■ stopped" in app.texts["status"]
         assert "■ stopped at step 1 240: asked to stop" in app.texts["banner"]
         assert "checkpoints/step-1240" in app.texts["banner"]
-        assert "q leave  i inspect  p profile  n N" in app.texts["keys"], (
+        assert "q leave  i inspect  p profile  ← →" in app.texts["keys"], (
             "there is no run any more that would go on, or could be stopped"
         )
 

@@ -111,7 +111,7 @@ async def test_an_alert_without_rows_says_so(tmp_path: Path) -> None:
     async with hosted(tmp_path) as (app, pilot):
         await app.deliver(pilot, training())
         await pilot.press("enter")
-        assert "n goes to an alert" in app.texts["keys"]
+        assert "n goes to a mark" in app.texts["keys"]
         await app.deliver(pilot, Update(events=stamped(NO_ROWS), life="live"))
         await pilot.press("n", "enter")
         assert "about no rows in particular" in app.texts["keys"]

@@ -24,15 +24,20 @@ from engine.events import (
     StepTime,
 )
 from engine.rundir import RunDir
+from pgs_tui.layout import AXES
 from pgs_tui.look import GLYPH_NAMES
 from pgs_tui.runs.follow import Update
+from pgs_tui.view import View
 from pgs_tui.widgets.alert_panel import AlertPanel
 from pgs_tui.widgets.banner import Banner
 from pgs_tui.widgets.chart_panel import ChartPanel
+from pgs_tui.widgets.cursor_line import CursorLine
 from pgs_tui.widgets.lines import fit, line_width
 from pgs_tui.widgets.memory_panel import MemoryPanel
 from pgs_tui.widgets.status_line import StatusLine
 from screens.live import LiveRun
+from screens.readings.charts import CHARTS
+from screens.readings.looking import ground_of
 from tests.pgs_tui.making import BRACKETS, stamped, step
 
 NUMBERS = (math.nan, math.inf, -math.inf, 0.0, -1.0, 1e-300, 5e-324, 1e300, -1e300, 1e18, 1.5, 2.0)
@@ -102,12 +107,31 @@ def odd_event(chance: random.Random) -> Event:
     )
 
 
+def odd_view(chance: random.Random, live: LiveRun) -> View:
+    """Any view that keys can lead to."""
+    view = View(chance.choice(AXES))
+    ground = ground_of(live.history, view.axis)
+    for _ in range(chance.randint(0, 6) if ground is not None else 0):
+        assert ground is not None, "there are steps"
+        view = chance.choice(
+            (
+                view.zoomed(chance.choice((0.5, 2.0)), ground),
+                view.panned(chance.choice((-0.5, 0.5)), ground),
+                view.moved(chance.choice((-10, -1, 1, 10)), 60, ground),
+                view.at_start(ground),
+                view.following(ground),
+                view.at_end(),
+            )
+        )
+    return view
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_every_panel_can_be_drawn(seed: int, tmp_path: Path) -> None:
     chance = random.Random(seed)
     live = LiveRun("x", RunDir(tmp_path), clock=lambda: 1e9)
     chart, memory, alerts = ChartPanel("loss", id="a"), MemoryPanel(id="b"), AlertPanel(id="c")
-    status, banner = StatusLine(id="d"), Banner(id="e")
+    status, banner, cursor = StatusLine(id="d"), Banner(id="e"), CursorLine(id="f")
     for _ in range(12):
         events = stamped(*(odd_event(chance) for _ in range(chance.choice((1, 3, 60)))))
         live.take(Update(events=events, life=chance.choice(("live", "gone", "starting", "elsewhere"))))
@@ -116,11 +140,14 @@ def test_every_panel_can_be_drawn(seed: int, tmp_path: Path) -> None:
         alerts.select(1)
         status.show(live.status())
         banner.show(*(live.in_full(("a last word",)) or ("", "", "text")))
-        for view in live.curves(chance.choice((None, 0.9, 0.98))).values():
-            chart.show(view)
+        view = odd_view(chance, live)
+        looking = live.looking(view, chance.choice((None, 0.9, 0.98)), read=chance.random() < 0.5)
+        cursor.show(live.at_cursor(looking))
+        for name in CHARTS:
+            chart.show(live.chart(name, looking))
             chart.glyphs = chance.choice(GLYPH_NAMES)
             chart.log_axis = chance.random() < 0.5
             for width, height in SIZES:
-                for drawn in (chart, memory, alerts, status, banner):
+                for drawn in (chart, memory, alerts, status, banner, cursor):
                     lines = [fit(row, width) for row in drawn.draw(width, height)]
                     assert all(line_width(row) == width for row in lines)

@@ -2,8 +2,9 @@
 
 from engine.events import Alert, StepMemory
 from pgs_tui.runs.history import History
-from pgs_tui.widgets.chart_panel import ChartView
-from screens.readings import charts
+from pgs_tui.view import View
+from screens.readings.charts import CHARTS
+from screens.readings.looking import looking_at
 from screens.readings.memory import memory_of
 from tests.pgs_tui.making import stamped, step
 from tests.screens.scenes import GPU
@@ -27,13 +28,15 @@ def test_an_incident_stands_on_the_chart_of_the_metric_it_measured() -> None:
     steps = [step(number) for number in range(1, 31)]
     history.fold(stamped(*steps, alert(10, "loss"), alert(20, "grad_norm"), alert(25, None)))
 
-    def flagged(view: ChartView) -> list[int]:
-        assert view.curves is not None
-        return [flag.step for flag in view.curves(40).flags]
+    def marked(name: str) -> list[tuple[float, str]]:
+        looking = looking_at(history, View(), None, read=False)
+        curves = CHARTS[name](history, looking).curves
+        assert curves is not None
+        return [(mark.x, mark.kind) for mark in curves(40).marks]
 
-    assert flagged(charts.loss(history, None)) == [10, 25]
-    assert flagged(charts.grad_norm(history, None)) == [20]
-    assert flagged(charts.tok_s(history, None)) == []
+    assert marked("loss") == [(10, "spike"), (25, "spike")]
+    assert marked("grad_norm") == [(20, "spike"), (25, "spike")]
+    assert marked("tok_s") == [(25, "spike")], "one that measured nothing belongs to all"
 
 
 def test_the_peak_is_the_highest_of_all_steps_and_provisional_in_the_first() -> None:

@@ -1,0 +1,109 @@
+"""From mark to mark on the curves, from alert to alert, and to the tokens behind them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from textual.message import Message
+
+from screens.dashboard_looking import DashboardLooking
+
+if TYPE_CHECKING:
+    from pgs_tui.runs.incidents import Incident
+    from pgs_tui.runs.marks import Mark
+
+
+class DashboardMarks(DashboardLooking):
+    """`n` and `N` walk whatever is marked, in the order of the steps; Enter opens the data of the step."""
+
+    class Inspecting(Message, namespace="dashboard_screen"):
+        """The person wants to see the data: all of it, some `rows`, or the batch recorded at the step `spike`."""
+
+        def __init__(self, rows: tuple[int, ...] = (), spike: int | None = None) -> None:
+            super().__init__()
+            self.rows = rows
+            self.spike = spike
+
+    _mark: Mark | None = None
+    """The mark that the last key went to, until the view changes otherwise."""
+
+    def action_next_mark(self) -> None:
+        self._walk(1)
+
+    def action_previous_mark(self) -> None:
+        self._walk(-1)
+
+    def action_enter(self) -> None:
+        """Open the data of the step: of the alert that is being read, or that under the cursor."""
+        if self.live is None:
+            self.say("there is no run yet whose data could be looked at")
+            return
+        alert = self.alerts.selected
+        if alert is None and self.view.cursor is None and self.focused is self.alerts:
+            alert = self.alerts.newest
+        if alert is None and self.view.cursor is None:
+            self.say("n goes to a mark, ← and → to any step; Enter then opens its data")
+        else:
+            self._open(alert)
+
+    def select_alert(self, by: int) -> None:
+        """Read the next alert in the list, or the one before."""
+        if self.alerts.select(by) is None:
+            self.say("no alerts so far")
+        else:
+            self._mark = None
+            self.read_alert(True)
+
+    def close_alerts(self) -> None:
+        """Read no alert any more."""
+        self.alerts.close()
+        self.read_alert(False)
+
+    def leave_the_mark(self) -> bool:
+        """Out of the alert that is being read; what `n` brought goes with one key. False where none is read."""
+        if self.alerts.selected is None:
+            return False
+        self.close_alerts()
+        if self._mark is not None:
+            self.to_the_newest_step()
+        return True
+
+    def view_changed(self) -> None:
+        super().view_changed()
+        self._mark = None
+
+    def _walk(self, by: int) -> None:
+        marks = self.live.history.marks if self.live is not None else None
+        if marks is None or not self.live or not self.live.history.steps:
+            self.select_alert(by)  # what is wrong with the data is told before the first step
+            return
+        here = self._mark.step if self._mark is not None else self.view.cursor
+        mark = marks.newest() if here is None else marks.after(here) if by > 0 else marks.before(here)
+        if mark is not None:
+            self._go_to(mark)
+        elif here is None:
+            self.say("nothing is marked so far")
+        else:
+            self.say("no later mark; N goes back" if by > 0 else "no earlier mark; n goes on")
+
+    def _go_to(self, mark: Mark) -> None:
+        self.put_cursor(mark.step)
+        if mark.incident_id is not None and self.alerts.choose(mark.incident_id) is not None:
+            self.read_alert(True)
+        elif self.alerts.selected is not None:
+            self.close_alerts()
+        self._mark = mark
+
+    def _open(self, alert: Incident | None) -> None:
+        assert self.live is not None, "somebody looks at a run"
+        step = self._mark.step if self._mark is not None else self.view.cursor
+        if alert is not None and self._mark is None and not self.live.touches(alert, step):
+            step = alert.step
+        if step is not None and self.live.run.spike(step).is_file():
+            self.post_message(self.Inspecting(spike=step))
+        elif rows := self.live.rows_of(step, alert):
+            self.post_message(self.Inspecting(rows=rows))
+        elif alert is not None:
+            self.say("this alert is about no rows in particular")
+        else:
+            self.say("the rows of this step are not known: its line in the log was replaced, or tells none")

@@ -1,0 +1,48 @@
+"""A metric as the curve of a chart: the part of it that is looked at, with what is marked on it and the cursor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+
+from pgs_tui.format import plain
+from pgs_tui.runs.history import History
+from pgs_tui.runs.marks import Mark
+from pgs_tui.widgets.curves import ChartMark, Curves
+from screens.readings.looking import Looking, label_of
+
+
+def curve_of(
+    history: History,
+    looking: Looking,
+    metric: str,
+    marked: Collection[str],
+    smooth: bool = True,
+    reference: float | None = None,
+) -> Callable[[int], Curves] | None:
+    """Reduces the metric to a number of columns; None before the first step.
+
+    `marked` are the fields of a step whose marks belong to this chart, besides those that belong to all charts.
+    """
+    window = looking.window
+    if window is None:
+        return None
+    (start, end), axis = window, looking.view.axis
+    alpha = looking.alpha if smooth else None
+
+    def reduced(columns: int) -> Curves:
+        raw = history.columns(metric, start, end, columns, axis)
+        return Curves(
+            raw=raw,
+            smooth=history.smooth_columns(metric, alpha, start, end, columns, axis) if alpha else None,
+            points=history.eval_points(start, end, columns, axis) if metric == "loss" else (),
+            marks=_marks(history.column_marks(start, end, columns, axis, marked)),
+            cursor=looking.cursor,
+            reference=reference,
+            labels=label_of(axis, (start, end)),
+        )
+
+    return reduced
+
+
+def _marks(found: Iterable[tuple[float, Mark]]) -> tuple[ChartMark, ...]:
+    return tuple(ChartMark(x, mark.kind, mark.severity, plain(mark.label)) for x, mark in found)
