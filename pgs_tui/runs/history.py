@@ -177,6 +177,8 @@ class History:
                 self.take(block.event, block.t)
             case GpuColumns():
                 self.version += len(block)
+                for t in block.t[-1:]:
+                    self.last_t = t if self.last_t is None else max(t, self.last_t)
                 self._gpus.extend(block)
             case StepColumns():
                 self.version += len(block)
