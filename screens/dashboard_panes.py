@@ -20,6 +20,7 @@ from pgs_tui.room import Room, grid_of, size_classes
 from pgs_tui.widgets.alert_panel import AlertPanel
 from pgs_tui.widgets.banner import Banner
 from pgs_tui.widgets.chart_panel import ChartPanel
+from pgs_tui.widgets.cursor_line import CursorLine
 from pgs_tui.widgets.drawn import Drawn
 from pgs_tui.widgets.gpu_panel import GpuPanel
 from pgs_tui.widgets.key_bar import KeyBar
@@ -53,6 +54,7 @@ class DashboardPanes(Screen[None], inherit_bindings=False):
     def _make_widgets(self) -> None:
         self.status_line = StatusLine(id="status")
         self.banner = Banner(id="banner")
+        self.cursor_line = CursorLine(id="cursor")
         self.parts = PartsPanel(id="parts")
         self.gpus = GpuPanel(id="gpu")
         self.ranks = RankPanel(id="ranks")
@@ -87,7 +89,7 @@ class DashboardPanes(Screen[None], inherit_bindings=False):
     @property
     def drawn(self) -> tuple[Drawn, ...]:
         """Everything on the screen from top to bottom."""
-        return self.status_line, self.banner, *self.panels, self.key_bar
+        return self.status_line, self.banner, *self.panels, self.cursor_line, self.key_bar
 
     def compose(self) -> ComposeResult:
         self._fit(*self.app.size)  # styles are worked out once, not twice
@@ -97,6 +99,7 @@ class DashboardPanes(Screen[None], inherit_bindings=False):
             yield from (pane for name, pane in self._in_order() if name not in STRIPS)
         with self.strips:
             yield from (pane for name, pane in self._in_order() if name in STRIPS)
+        yield self.cursor_line
         yield self.key_bar
 
     def on_resize(self, event: Resize) -> None:
