@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.message import Message
 
-from pgs_tui.goals import AttachTo, StartConfig
+from pgs_tui.goals import SILENT, AttachTo, StartConfig, Waking
 from pgs_tui.look import Look
 from pgs_tui.themed_app import THEME_SHEET, Goodbye, ThemedApp
 from screens.dashboard import STYLE_SHEET, DashboardScreen
@@ -53,13 +53,16 @@ class PgsApp(ThemedApp):
             self.why = why
             self.exit_code = exit_code
 
-    def __init__(self, goal: StartConfig | AttachTo, look: Look, start: Starter | None = None) -> None:
-        """`start` replaces the launcher of engines; tests do that."""
+    def __init__(
+        self, goal: StartConfig | AttachTo, look: Look, start: Starter | None = None, waking: Waking = SILENT
+    ) -> None:
+        """`start` replaces the launcher of engines; tests do that. `waking` is for what becomes critical."""
         super().__init__(look)
         self._goal = goal
         self._start_engine = start
         self._launching = False
         self.dashboard = DashboardScreen(goal.name, look, goal.first_words)
+        self.dashboard.waking = waking
 
     def get_default_screen(self) -> DashboardScreen:
         """The dashboard is the screen at the bottom."""

@@ -24,6 +24,9 @@ downloaded, and what other values of its keys would change.
   --section.field VALUE   override a value of the config, for example --train.learning_rate 1e-5
   --theme NAME            dark, light, or terminal (its own 16 colours); --light is short for the second
   --mouse                 let the mouse set the focus (off: the terminal's own text selection works)
+  --bell                  ring the terminal's bell when something critical happens to the run on the screen
+  --on-critical CMD       run this in a shell then; $PGS_RUN, $PGS_CODE, $PGS_STEP, $PGS_MEANING and others tell it what
+                          (docs/monitor.md)
   --row N                 with inspect: the row to begin with; rows count from 0
   --gpu NAME              with profile or without a CONFIG: the GPU to judge by, such as a100-40 or 4090; without it
                           this machine's own
@@ -34,7 +37,7 @@ downloaded, and what other values of its keys would change.
   --version, --help
 
 Without a terminal (a pipe, cron, nohup) --plain is taken. Environment: PGS_TUI_THEME, PGS_TUI_GLYPHS (braille,
-blocks, ascii), NO_COLOR. Keys: press ? on the screen.
+blocks, ascii), PGS_TUI_BELL=1, PGS_TUI_ON_CRITICAL, NO_COLOR. Keys: press ? on the screen.
 """
 
 
@@ -54,6 +57,8 @@ class Arguments:
     row: int | None = None
     gpu: str | None = None
     gpu_memory: float | None = None
+    bell: bool = False
+    on_critical: str | None = None
     only: str = ""
     """`--help`, `--version` or `--reset-terminal`: that and nothing else."""
 
@@ -83,6 +88,10 @@ def parse(argv: Sequence[str]) -> Arguments:
             parsed.theme = "light"
         elif word == "--mouse":
             parsed.mouse = True
+        elif word == "--bell":
+            parsed.bell = True
+        elif flag in ("--on-critical", "--on_critical"):
+            parsed.on_critical = given if equals else _value(flag, waiting)
         elif word == "--plain":
             parsed.plain = True
         else:

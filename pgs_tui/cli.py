@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pgs_tui.arguments import HELP, Arguments, UsageError, parse
-from pgs_tui.goals import AttachTo, Goal, InspectData, PickConfig, ProfileConfig, StartConfig
+from pgs_tui.goals import SILENT, AttachTo, Goal, InspectData, PickConfig, ProfileConfig, StartConfig, Waking
 from pgs_tui.look import Look, look_of
 
 if TYPE_CHECKING:
@@ -24,6 +24,10 @@ SWITCH_SECONDS = 0.001
 ROW_IS_FOR_INSPECT = "--row belongs to inspect: pgs-tui inspect CONFIG --row 12"
 GPU_IS_FOR_PROFILE = "--gpu and --gpu_memory_gb belong to profile: pgs-tui profile CONFIG --gpu a100-40"
 
+WAKING_IS_FOR_RUNS = (
+    "--bell and --on-critical belong to a run on the screen; without one: pgs monitor RUN --follow --bell"
+)
+
 TEXT_HAS_NO_MEMORY = "the list of configs as text tells no memory: pgs profile --config CONFIG --gpu NAME tells one's"
 
 
@@ -34,6 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         arguments = parse(sys.argv[1:] if argv is None else argv)
         if arguments.only:
             return _only(arguments.only)
+        _refuse_waking_without_a_run(arguments)
         if arguments.words[:1] == ["profile"]:
             return _profile(arguments)
         if not arguments.words and not arguments.overrides:
@@ -91,7 +96,7 @@ def _train(arguments: Arguments) -> int:
         from pgs_tui.plain import train
 
         train(config, overrides)
-    return show(StartConfig(config, overrides, short_name(config)), _look(arguments))
+    return show(StartConfig(config, overrides, short_name(config)), _look(arguments), waking=_waking(arguments))
 
 
 def _pick(arguments: Arguments) -> int:
@@ -111,7 +116,7 @@ def _pick(arguments: Arguments) -> int:
     from pgs_tui.picking.folders import folder_name
 
     goal = PickConfig(here, folder_name(here), arguments.gpu, arguments.gpu_memory)
-    return show(goal, _look(arguments))
+    return show(goal, _look(arguments), waking=_waking(arguments))
 
 
 def _attach(arguments: Arguments) -> int:
@@ -129,7 +134,7 @@ def _attach(arguments: Arguments) -> int:
 
     past = past_of(run.events)  # read while the screen's libraries are imported
     info = read_run_info(run)
-    return show(AttachTo(run, info.name if info else run.id, past), _look(arguments))
+    return show(AttachTo(run, info.name if info else run.id, past), _look(arguments), waking=_waking(arguments))
 
 
 def _inspect(arguments: Arguments) -> int:
@@ -159,7 +164,13 @@ def _profile(arguments: Arguments) -> int:
 
         profile(config, arguments.gpu, arguments.gpu_memory, overrides, arguments.plain)
     goal = ProfileConfig(config, overrides, short_name(config), arguments.gpu, arguments.gpu_memory)
-    return show(goal, _look(arguments))
+    return show(goal, _look(arguments), waking=_waking(arguments))
+
+
+def _refuse_waking_without_a_run(arguments: Arguments) -> None:
+    is_shown = not arguments.plain and arguments.words[:1] != ["inspect"] and _has_screen()
+    if (arguments.bell or arguments.on_critical) and not is_shown:
+        raise UsageError(WAKING_IS_FOR_RUNS)
 
 
 def _working_directory() -> Path:
@@ -221,14 +232,20 @@ def _look(arguments: Arguments) -> Look:
     return look_of(os.environ, encoding, arguments.theme, arguments.mouse)
 
 
-def show(goal: Goal, look: Look, start: Starter | None = None) -> int:
+def _waking(arguments: Arguments) -> Waking:
+    """What happens when something critical does: by flag, else by environment."""
+    rings = arguments.bell or os.environ.get("PGS_TUI_BELL", "") not in ("", "0")
+    return Waking(rings, arguments.on_critical or os.environ.get("PGS_TUI_ON_CRITICAL") or None)
+
+
+def show(goal: Goal, look: Look, start: Starter | None = None, waking: Waking = SILENT) -> int:
     """Open it on the terminal, then what is chosen there, and return the exit code once the person has left.
 
-    `start` as for PgsApp.
+    `start` and `waking` as for PgsApp.
     """
-    goodbye, exit_code = _shown(goal, look, start)
+    goodbye, exit_code = _shown(goal, look, start, waking)
     while goodbye and goodbye.next:
-        goodbye, exit_code = _shown(goodbye.next, look, start)
+        goodbye, exit_code = _shown(goodbye.next, look, start, waking)
     if goodbye and goodbye.refused:
         print(goodbye.refused, file=sys.stderr)
     if goodbye and goodbye.farewell:
@@ -236,7 +253,7 @@ def show(goal: Goal, look: Look, start: Starter | None = None) -> int:
     return exit_code
 
 
-def _shown(goal: Goal, look: Look, start: Starter | None) -> tuple[Goodbye | None, int]:
+def _shown(goal: Goal, look: Look, start: Starter | None, waking: Waking) -> tuple[Goodbye | None, int]:
     """Open one application, and return how it ended."""
     from pgs_tui.splash import splash
     from pgs_tui.terminal import TerminalGuard
@@ -247,12 +264,12 @@ def _shown(goal: Goal, look: Look, start: Starter | None) -> tuple[Goodbye | Non
         columns, rows = os.get_terminal_size(sys.__stdout__.fileno()) if sys.__stdout__ else (80, 24)
         true_colour = os.environ.get("COLORTERM", "") in ("truecolor", "24bit")
         terminal.write(splash(columns, rows, goal.name, goal.first_words, look, true_colour, goal.screen))
-        app = _app(goal, look, start)
+        app = _app(goal, look, start, waking)
         goodbye = app.run(mouse=look.mouse)
     return goodbye, goodbye.exit_code if goodbye else app.return_code or 0
 
 
-def _app(goal: Goal, look: Look, start: Starter | None) -> ThemedApp:
+def _app(goal: Goal, look: Look, start: Starter | None, waking: Waking) -> ThemedApp:
     if isinstance(goal, InspectData):
         from pgs_tui.inspect_app import InspectApp
 
@@ -267,7 +284,7 @@ def _app(goal: Goal, look: Look, start: Starter | None) -> ThemedApp:
         return PickerApp(goal, look)
     from pgs_tui.app import PgsApp
 
-    return PgsApp(goal, look, start)
+    return PgsApp(goal, look, start, waking)
 
 
 if __name__ == "__main__":

@@ -21,6 +21,10 @@ class Waking:
     command: str | None = None
 
 
+SILENT = Waking()
+"""Nobody is woken."""
+
+
 @dataclass(frozen=True, slots=True)
 class StartConfig:
     """To train a config and watch it."""

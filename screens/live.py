@@ -13,6 +13,7 @@ from engine.events.columns import Block
 from engine.rundir import RunDir, read_run_info
 from pgs_tui.format import plain, whole
 from pgs_tui.invocation import own_command
+from pgs_tui.runs.alarm import Watchman
 from pgs_tui.runs.control import Command, send
 from pgs_tui.runs.follow import Update
 from pgs_tui.runs.history import History
@@ -167,6 +168,11 @@ class LiveRun:
     def in_full(self, last_words: tuple[str, ...]) -> tuple[str, str, Role] | None:
         """What has to be said in full: how it ended or what goes on, what is known about it, the role of the words."""
         return banner_of(self._situation(), last_words)
+
+    def be_watched_by(self, watchman: Watchman) -> bool:
+        """Let it look at the run as it is now; returns whether there is something to show for it."""
+        now = self._situation()
+        return not now.loading and watchman.look(now.history, now.life, now.phase_since, now.now)
 
     def ask(self, command: Command) -> None:
         """Send a command to the engine. Raises OSError."""

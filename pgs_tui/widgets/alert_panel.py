@@ -90,7 +90,9 @@ class AlertPanel(Panel):
         if self.selected is None:
             return []
         rows = "Enter its rows · " if self.selected.rows else ""
-        return [line((f"{rows}n N other alerts · Esc close", "dim"))]
+        write = "w write a config · " if any(one.value is not None for one in self.selected.advice) else ""
+        keys = f"{rows}{write}n N other alerts · Esc close"
+        return [line((keys, "dim")), line((keys.replace(" other alerts", "").replace(" a config", ""), "dim"))]
 
     def title(self) -> Line:
         return line((f"alerts ({len(self._incidents)})" if self._incidents else "alerts", "title"))
@@ -134,14 +136,25 @@ class AlertPanel(Panel):
 
 
 def _advised(hint: Advice, room: int) -> list[Line]:
-    """The key to try, and why: behind it where that fits, else below it."""
-    key, why = plain(f"{hint.key}: {_as_yaml(hint.value)}"), plain(hint.why)
+    """The key to try with those that go with it, and why: behind it where that fits, else below it."""
+    if hint.value is None and not hint.also and hint.why:  # what the run has there is not known
+        key, why = plain(hint.key), plain(hint.why)
+    else:
+        also = "".join(f", {other}: {_as_yaml(given)}" for other, given in hint.also)
+        key, why = plain(f"{hint.key}: {_as_yaml(hint.value)}{also}"), plain(hint.why)
     head = line((f"{INDENT}try ", "dim"), (key, "accent"))
     whole = line(*head, (f"  {why}" if why else "", "dim"))
     if line_width(whole) <= room + len(INDENT):
         return [whole]
     below = wrapped(why, max(room - len(INDENT), 1), "dim")
-    return [head, *[line((INDENT * 2, "text"), *row) for row in below]]
+    heads = [head] if line_width(head) <= room + len(INDENT) else _broken(key, room)
+    return [*heads, *[line((INDENT * 2, "text"), *row) for row in below]]
+
+
+def _broken(key: str, room: int) -> list[Line]:
+    """A key with others behind it that is longer than the line."""
+    lines = wrapped(key, max(room - len("try "), 1), "accent")
+    return [line((f"{INDENT}try " if place == 0 else INDENT * 2, "dim"), *row) for place, row in enumerate(lines)]
 
 
 def _as_yaml(scalar: object) -> str:

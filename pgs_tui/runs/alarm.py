@@ -1,0 +1,83 @@
+"""What only whoever watches a run can tell of it, and whom it wakes: silence, a dead engine, the bell, the command."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from engine.events import Alert, Stamped
+from engine.health.alarm import Alarm
+from engine.health.on_critical import OnCritical
+from engine.health.reader_watch import ReaderWatch
+from engine.rundir import RunDir
+from pgs_tui.goals import Waking
+from pgs_tui.runs.follow import Update
+from pgs_tui.runs.history import History
+
+LONG_AGO = float("-inf")
+
+
+class Watchman:
+    """Give it every update with `take`, and `look` now and then; `notes` are for people."""
+
+    def __init__(self, run: RunDir, waking: Waking, now: float, ring: Callable[[], None]) -> None:
+        """`now` is when the person began to look, before which nothing wakes anybody; `ring` rings the bell."""
+        self.run = run
+        self.notes: list[str] = []
+        self._rings = waking.rings
+        self._ring = ring
+        self._alarm = Alarm(now)
+        self._command = OnCritical(waking.command, str(run.path)) if waking.command else None
+        self._watch = ReaderWatch(now)
+        self._has_looked = False
+
+    def take(self, update: Update) -> None:
+        """Hear of the alerts in an update. Those of the past are known from now on, and wake nobody."""
+        if update.survey:
+            return
+        for stamped in _alerts_in(update):
+            assert isinstance(stamped.event, Alert)
+            self._hear(stamped.event, LONG_AGO if update.loading else stamped.t)
+
+    def look(self, history: History, life: str, phase_since: float | None, now: float) -> bool:
+        """Tell of silence and of an engine that is gone, as incidents of the history; hear of commands that failed.
+
+        To be called once the past has been read. Returns whether there is something to show.
+        """
+        checkpoint = str(self.run.path / history.checkpoint.path) if history.checkpoint is not None else None
+        step, phase = history.recent[-1] if history.recent else None, history.phase
+        alerts = self._watch.look(
+            now,
+            life if history.end is None else history.end.status,
+            step[0] if step is not None else None,
+            phase.name if phase is not None else None,
+            history.seconds_per_step(),
+            phase_t=phase_since,
+            last_event_t=history.last_t,
+            last_step=history.last_step,
+            checkpoint=checkpoint,
+        )
+        for alert in alerts:
+            history.incidents.take(alert, history.last_step)
+            history.marks.take_alert(alert)
+            history.version += 1
+            self._hear(alert, now if self._has_looked else LONG_AGO)
+        self._has_looked = True
+        self.notes += self._command.failures() if self._command is not None else ()
+        return bool(alerts)
+
+    def _hear(self, alert: Alert, t: float) -> None:
+        if not self._alarm.is_due(alert, t):
+            return
+        if self._rings:
+            self._ring()
+        if self._command is not None and (why_not := self._command.start(alert)):
+            self.notes.append(why_not)
+
+
+def _alerts_in(update: Update) -> Iterator[Stamped]:
+    for block in update.columns:
+        if isinstance(block, Stamped) and isinstance(block.event, Alert):
+            yield block
+    for stamped in update.events:
+        if isinstance(stamped.event, Alert):
+            yield stamped

@@ -1,0 +1,116 @@
+"""Acting on alerts: a config with what one advises is written, and what becomes critical wakes people up."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pgs_tui.goals import SILENT
+from screens.dashboard_showing import DashboardShowing
+
+if TYPE_CHECKING:  # what the first frame does not need is imported after it
+    from pgs_tui.runs.alarm import Watchman
+    from pgs_tui.runs.follow import Follower
+    from screens.alert_writing import Base, Way
+    from screens.live import LiveRun
+
+
+class DashboardActing(DashboardShowing):
+    """`waking` says what happens when something critical does."""
+
+    waking = SILENT
+    _watchman: Watchman | None = None
+
+    def follow(self, live: LiveRun, follower: Follower) -> None:
+        from pgs_tui.runs.alarm import Watchman
+
+        self._watchman = Watchman(live.run, self.waking, time.time(), self.app.bell)
+        super().follow(live, follower)
+
+    def on_dashboard_screen_arrived(self, message: DashboardShowing.Arrived) -> None:
+        """Called besides the handler that takes the news in."""
+        if self._watchman is not None:
+            self._watchman.take(message.update)
+
+    def _show_status(self) -> None:
+        if self.live is not None and self._watchman is not None:
+            if self.live.be_watched_by(self._watchman):
+                self._refresh_soon()
+            for note in self._watchman.notes:
+                self.say(note, "warn")
+            self._watchman.notes.clear()
+        super()._show_status()
+
+    def action_write(self) -> None:
+        """Write a config with what the alert advises that is being read, or the newest with the focus on the pane."""
+        alert = self.alerts.selected or (self.alerts.newest if self.focused is self.alerts else None)
+        if alert is None or self.live is None:
+            self.say("n goes to an alert; w then writes a config with what it advises")
+            return
+        from screens.alert_writing import base_of, ways_of, why_nothing_to_write
+
+        ways = ways_of(alert.advice)
+        if not ways:
+            self.say(why_nothing_to_write(alert.advice))
+            return
+        start = self.live.history.start
+        base = base_of(self.live.run, start.command if start is not None else None)
+        if base is None:
+            self.say(f"the config of this run is not known: {self.live.run.config_yaml} is not there", "bad")
+            return
+        self._choose(alert.title, ways, lambda way: self._ask_where(base, way))
+
+    def _choose(self, title: str, ways: list[Way], take: Callable[[Way], None]) -> None:
+        if len(ways) == 1:
+            take(ways[0])
+            return
+        from screens.choose import Choice, Choose
+
+        def chosen(value: str | None) -> None:
+            if value is not None:
+                take(ways[int(value)])
+
+        choices = [Choice(str(place), way.text, way.why) for place, way in enumerate(ways)]
+        self.app.push_screen(Choose(title, choices, "0", self.key_bar.glyphs), chosen)
+
+    def _ask_where(self, base: Base, way: Way) -> None:
+        from screens.line_prompt import LinePrompt
+        from screens.profile_writing import proposed_path
+
+        def take(written: str | None) -> None:
+            if written and written.strip():
+                self._write(base, way, Path(written.strip()).expanduser())
+
+        hint = "path of a new YAML file"
+        self.app.push_screen(LinePrompt(f"{way.text}: write to", proposed_path(base.path), hint), take)
+
+    def _write(self, base: Base, way: Way, target: Path) -> None:
+        from screens.confirm import Answer, Confirm
+
+        def take(answer: str | None) -> None:
+            if answer == "yes":
+                self._save(base, way, target, True)
+
+        if not target.exists():
+            self._save(base, way, target, False)
+            return
+        answers = [Answer("yes", "Write over it"), Answer("no", "Leave it")]
+        question = f"{target} exists already. Write over it?"
+        self.app.push_screen(Confirm("write", question, answers, self.key_bar.glyphs), take)
+
+    def _save(self, base: Base, way: Way, target: Path, overwrite: bool) -> None:
+        from pgs_tui.invocation import own_command
+        from screens.confirm import Answer, Confirm
+        from screens.profile_writing import save
+
+        try:
+            written = save(base.path, {**base.changes, **way.changes}, target, overwrite)
+        except (OSError, ValueError) as error:
+            self.say(f"not written: {' '.join(str(error).split())}", "bad")
+            return
+        going = " once this run has ended" if self.live is not None and self.live.going else ""
+        text = f"Written: {written}. Start it{going} with: {own_command()} {shlex.quote(str(written))}"
+        self.app.push_screen(Confirm("written", text, [Answer("on", "Go on")], self.key_bar.glyphs))
