@@ -9,7 +9,9 @@ from typing import ClassVar, cast
 from textual.app import ComposeResult
 from textual.containers import Container
 from textual.events import Resize
+from textual.reactive import Reactive
 from textual.screen import Screen
+from textual.widget import Widget
 
 from pgs_tui import layout_file
 from pgs_tui.keys import hints_of
@@ -43,6 +45,8 @@ class DashboardPanes(Screen[None], inherit_bindings=False):
 
     CSS_PATH: ClassVar = STYLE_SHEET
     AUTO_FOCUS = ""
+    focused: Reactive[Widget | None] = Reactive(None, repaint=False)
+    """As every screen has it, but the panes alone repaint when the focus moves, and not the whole screen."""
 
     def __init__(self, look: Look) -> None:
         super().__init__()
