@@ -69,8 +69,10 @@ class PgsApp(ThemedApp):
         return self.dashboard
 
     def on_ready(self) -> None:
-        gc.enable()
         self.open()
+        if not gc.isenabled():
+            gc.freeze()  # the libraries stay: no collection need look through them
+            gc.enable()
 
     def open(self) -> None:
         """Begin with what was asked for, now that the first frame stands."""

@@ -104,7 +104,10 @@ class DashboardShowing(DashboardPanes):
         self._new_log += [(text, "text") for text in update.log] + [(note, "warn") for note in notes]
         if notes:
             self.say(notes[-1], "warn")
-        self._refresh_soon()
+        if update.survey:
+            self.show_now()  # somebody has been waiting since the program started
+        else:
+            self._refresh_soon()
 
     def _refresh_soon(self) -> None:
         """At most once every REFRESH_SECONDS, and at once after a quiet time."""
