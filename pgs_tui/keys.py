@@ -72,6 +72,7 @@ KEYS: tuple[Key, ...] = (
         "panels",
         "show or hide: loss, grad norm, tok/s, dt, memory, alerts, log, time parts, GPU",
     ),
+    Key("dashboard", ("v",), "v", "panels", "", "all panels in a list: show, hide and move them"),
     Key(
         "dashboard",
         ("left_square_bracket",),

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import Literal, get_args
 
 from pgs_tui.panel_names import PANELS, STRIPS, PanelName
 from pgs_tui.room import Room
+from pgs_tui.runs.axis import AxisName
 
-AxisName = Literal["step", "tokens", "time", "epoch"]
-AXES: tuple[AxisName, ...] = get_args(AxisName)
 SMOOTHINGS: tuple[float | None, ...] = (0.98, 0.9, None)
 """Constants of the average over the raw values; None draws raw values alone."""
 LOGGABLE: tuple[PanelName, ...] = ("loss", "grad_norm", "tok_s", "dt", "lr", "moved", "memory_over_steps")

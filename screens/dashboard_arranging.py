@@ -31,9 +31,16 @@ class DashboardArranging(DashboardSeeing):
         visible = self.arrangement.visible(self.room)
         panel = self._focused_panel or (visible[0] if visible else None)
         if panel is None:
-            self.say("no panel is shown; the digits bring them back")
+            self.say("no panel is shown; v lists them all")
         else:
             self._show_alone(panel)
+
+    def action_panels(self) -> None:
+        """All panels in a list."""
+        from screens.panel_list import PanelList
+
+        layout = replace(self.arrangement, alone=None)
+        self.app.push_screen(PanelList(layout, self.room, self.rearrange, self.key_bar.glyphs))
 
     def action_panel_back(self) -> None:
         self._move(-1)

@@ -134,9 +134,9 @@ class DashboardPanes(Screen[None], inherit_bindings=False):
             self._place(*self.app.size)
 
     def read_alert(self, reading: bool) -> None:
-        """Make room for an alert in full, or take it back."""
+        """Make room for an alert in full, or take it back. A panel that is alone stays alone."""
         self.set_class(reading, "-reading")
-        if reading:
+        if reading and self.arrangement.alone is None:
             self.bring("alerts")
         self._place(*self.app.size)
 

@@ -139,7 +139,7 @@ class GpuPanel(Panel):
         grid: list[list[Span]] = [
             [(sign, "accent" if sign != " " else "text") for sign in row] for row in raster.rows()
         ]
-        for column in columns.marks:
+        for column in columns.marks if strip is card.strips[0] else ():
             if grid and column // glyphs.columns < cells:
                 grid[0][column // glyphs.columns] = (THROTTLED, "warn")
         self._put_cursor(grid, sight.column(cells))

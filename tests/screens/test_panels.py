@@ -146,11 +146,13 @@ async def test_m_shows_a_pane_alone_and_tab_goes_on_to_the_next(tmp_path: Path) 
         assert layout_file.load()[0] == Layout(), "what was alone is not remembered"
 
 
-async def test_an_alert_that_is_gone_to_is_shown_though_another_panel_was_alone(tmp_path: Path) -> None:
+async def test_marks_are_walked_on_a_chart_that_is_alone(tmp_path: Path) -> None:
     async with hosted(tmp_path, (80, 24)) as (app, pilot):
         await app.deliver(pilot, night())
-        await pilot.press("m", "n")
-        assert "no number" in app.texts["alerts"]
+        await pilot.press("m", "n", "N", "N", "N", "N", "N")
+        assert app.dashboard.arrangement.alone == "loss"
+        assert "alerts" not in app.texts
+        assert app.dashboard.view.cursor is not None
 
 
 async def test_brackets_move_the_pane_in_focus(tmp_path: Path) -> None:
@@ -233,3 +235,21 @@ async def test_every_panel_fits_every_size_alone_and_among_all(tmp_path: Path, s
             assert {len(row) for row in screen_text(app)} <= {size[0]}
             await pilot.press("tab")
         assert app.live.history.last_step == STEPS
+
+
+@pytest.mark.parametrize("size", [(30, 6), (80, 24)])
+async def test_the_list_of_panels_shows_hides_moves_and_resets_them(tmp_path: Path, size: tuple[int, int]) -> None:
+    async with hosted(tmp_path, size) as (app, pilot):
+        await app.deliver(pilot, night())
+        await pilot.press("v", "down", "down", "enter")
+        await pilot.pause()
+        assert not app.dashboard.panes["tok_s"].display, "behind the list it is hidden already"
+        await pilot.press("home", "right_square_bracket", "end", "up", "space")
+        assert [one.id for one in app.dashboard.charts if one.display] == ["grad_norm", "loss", "dt"]
+        assert not app.dashboard.alerts.display
+        if size == (80, 24):
+            assert any("○ learning rate" in row and "for larger windows" in row for row in screen_text(app))
+            assert any("○ ranks" in row and "one rank trains" in row for row in screen_text(app))
+        await pilot.press("r", "escape")
+        assert app.screen is app.dashboard
+        assert app.dashboard.arrangement == Layout()
