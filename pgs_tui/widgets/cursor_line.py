@@ -24,9 +24,13 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class CursorReading:
-    """The step first, then all that is known of it, what matters most first; `leads_to` is what Enter opens."""
+    """The step first, then what is known of it, what matters most first; `leads_to` is what Enter opens.
+
+    `more` is only shown where there is room for all of the rest.
+    """
 
     parts: tuple[Measured, ...] = ()
+    more: tuple[Measured, ...] = ()
     leads_to: str = ""
 
 
@@ -49,14 +53,20 @@ class CursorLine(Drawn):
     def draw(self, width: int, height: int) -> Sequence[Line]:
         end = line((GAP, "text"), ("Enter", "key"), (f" {self._reading.leads_to}", "dim")) if width >= 40 else ()
         end = end if self._reading.leads_to else ()
-        rows: list[Line] = []
-        for explained in range(len(self._reading.parts), -1, -1):
-            parts = [_words(part, usual=place < explained) for place, part in enumerate(self._reading.parts)]
-            rows, left = _filled(parts, width - 1, height, line_width(end))
-            if not left:
-                break
+        rows = self._fitting(width - 1, height, line_width(end))
         rows[-1:] = [line(*rows[-1], *end)] if rows else []
         return [line((" ", "text"), *row) for row in rows]
+
+    def _fitting(self, width: int, height: int, reserved: int) -> list[Line]:
+        """The fullest form there is room for."""
+        reading, rows = self._reading, list[Line]()
+        for explained in range(len(reading.parts), -1, -1):
+            parts = [_words(part, usual=place < explained) for place, part in enumerate(reading.parts)]
+            for form in ([*parts, *(_words(part, usual=False) for part in reading.more)], parts):
+                rows, left = _filled(form, width, height, reserved)
+                if not left:
+                    return rows
+        return rows
 
 
 def _words(part: Measured, usual: bool) -> Line:

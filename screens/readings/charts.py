@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from pgs_tui.format import gib, percent, seconds, value, whole
+from pgs_tui.format import gib, percent, value, whole
 from pgs_tui.runs.history import History
 from pgs_tui.widgets.chart_panel import ChartView
 from pgs_tui.widgets.lines import Role
@@ -13,8 +13,8 @@ from screens.readings.curve import curve_of
 from screens.readings.gpus import no_gpu
 from screens.readings.looking import Looking
 from screens.readings.time_parts import share_of, time_split
+from screens.readings.wording import WORDINGS
 
-Words = Callable[[float | None], str]
 TIME_FIELDS = frozenset({"dt", "time.data", "time.forward", "time.backward", "time.optimizer", "time.gc"})
 MEMORY_FIELDS = frozenset({"mem.peak", "mem.reserved", "mem.allocated"})
 """Fields of a step whose marks belong to the chart."""
@@ -25,24 +25,24 @@ def loss(history: History, looking: Looking) -> ChartView:
     best, newest = history.best, history.evals.newest
     parts = [f"eval {value(newest.loss)}"] if newest is not None else []
     parts += [f"best {value(best.loss)} @ {whole(best.step)}"] if best else []
-    known, role = _value(history, looking, "loss", value)
+    known, role = _value(history, looking, "loss")
     return ChartView(
         curves=curve_of(history, looking, "loss", {"loss"}),
         value=known,
         value_role=role,
         note=f"raw · ema {looking.alpha}" if looking.alpha else "raw",
         short_note=_short(looking),
-        summary=_usual(looking, "loss", value) or (" · ".join(parts), *parts[:1]),
+        summary=_usual(looking, "loss") or (" · ".join(parts), *parts[:1]),
     )
 
 
 def grad_norm(history: History, looking: Looking) -> ChartView:
     """The gradient's norm before clipping, with its usual and its high values."""
     recent = sorted(history.recent_values("grad_norm"))
-    usual = f"p50 {_norm(_rank(recent, 0.5))} · p99 {_norm(_rank(recent, 0.99))}" if recent else ""
+    usual = f"p50 {value(_rank(recent, 0.5), 3)} · p99 {value(_rank(recent, 0.99), 3)}" if recent else ""
     arrived = _moved(history)
     said = (f"{usual} · {arrived}", arrived) if usual and arrived else (usual or arrived,)
-    return _chart(history, looking, "grad_norm", _norm, {"grad_norm", "hidden_norm"}, said)
+    return _chart(history, looking, "grad_norm", {"grad_norm", "hidden_norm"}, said)
 
 
 def tok_s(history: History, looking: Looking) -> ChartView:
@@ -52,23 +52,23 @@ def tok_s(history: History, looking: Looking) -> ChartView:
     said = [f"data wait {percent(share)}"] if share is not None else []
     if expected is not None:
         said.insert(0, " · ".join([*said, f"expected {value(expected)}"]))
-    return _chart(history, looking, "tok_s", value, {"tok_s"}, tuple(said), reference=expected)
+    return _chart(history, looking, "tok_s", {"tok_s"}, tuple(said), reference=expected)
 
 
 def dt(history: History, looking: Looking) -> ChartView:
     """Seconds a step, and where they go."""
-    return _chart(history, looking, "dt", seconds, TIME_FIELDS, time_split(history))
+    return _chart(history, looking, "dt", TIME_FIELDS, time_split(history))
 
 
 def lr(history: History, looking: Looking) -> ChartView:
     """The learning rate; an average over it would only show it late."""
-    return _chart(history, looking, "lr", _norm, {"lr"}, (), smooth=False)
+    return _chart(history, looking, "lr", {"lr"}, (), smooth=False)
 
 
 def moved(history: History, looking: Looking) -> ChartView:
     """Which share of the movement that the optimizer asked for arrives in the weights."""
     said = ("of the movement asked for", "of what was asked")
-    return _chart(history, looking, "moved", percent, {"moved"}, said)
+    return _chart(history, looking, "moved", {"moved"}, said)
 
 
 def memory(history: History, looking: Looking) -> ChartView:
@@ -77,7 +77,7 @@ def memory(history: History, looking: Looking) -> ChartView:
     parts = [f"highest {gib(history.peak)} GiB"] if history.peak is not None else []
     parts += [f"expected {gib(estimate)} GiB"] if estimate is not None else []
     said = (" · ".join(parts), *parts[:1])
-    view = _chart(history, looking, "mem.peak", _gib, MEMORY_FIELDS, said, smooth=False, reference=estimate)
+    view = _chart(history, looking, "mem.peak", MEMORY_FIELDS, said, smooth=False, reference=estimate)
     if history.peak is not None:
         return view
     nothing = no_gpu(history) or ("no memory was measured" if history.steps else ChartView().empty)
@@ -100,13 +100,12 @@ def _chart(
     history: History,
     looking: Looking,
     metric: str,
-    words: Words,
     marked: set[str] | frozenset[str],
     summary: tuple[str, ...],
     smooth: bool = True,
     reference: float | None = None,
 ) -> ChartView:
-    known, role = _value(history, looking, metric, words)
+    known, role = _value(history, looking, metric)
     averaged = smooth and looking.alpha
     return ChartView(
         curves=curve_of(history, looking, metric, marked, smooth, reference),
@@ -114,17 +113,17 @@ def _chart(
         value_role=role,
         note=f"ema {looking.alpha}" if averaged else "",
         short_note=_short(looking) if averaged else "",
-        summary=_usual(looking, metric, words) or summary,
+        summary=_usual(looking, metric) or summary,
     )
 
 
-def _value(history: History, looking: Looking, metric: str, words: Words) -> tuple[str, Role]:
+def _value(history: History, looking: Looking, metric: str) -> tuple[str, Role]:
     """The value at the cursor, else the newest."""
     number = looking.at.values.get(metric) if looking.at is not None else history.series[metric].last
-    return words(number), "value" if number is not None else "dim"
+    return WORDINGS[metric].words(number), "value" if number is not None else "dim"
 
 
-def _usual(looking: Looking, metric: str, words: Words) -> tuple[str, ...]:
+def _usual(looking: Looking, metric: str) -> tuple[str, ...]:
     """What is usual for the step under the cursor."""
     at = looking.at
     if at is None:
@@ -132,21 +131,12 @@ def _usual(looking: Looking, metric: str, words: Words) -> tuple[str, ...]:
     before, usual = f"before step {whole(at.step)}", at.usual.get(metric)
     if usual is None:
         return (f"at step {whole(at.step)}",)
-    level = f"usually {words(usual.level)}"
-    known = level if usual.spread is None else f"{level} ± {words(usual.spread)}"
-    return f"{known} {before}", known, level
+    known = f"usually {WORDINGS[metric].usual(usual)}"
+    return f"{known} {before}", known
 
 
 def _short(looking: Looking) -> str:
     return f"ema {looking.alpha:g}".replace("0.", ".") if looking.alpha else ""
-
-
-def _gib(number: float | None) -> str:
-    return f"{gib(number)} GiB"
-
-
-def _norm(number: float | None) -> str:
-    return value(number, 3)
 
 
 def _moved(history: History) -> str:
