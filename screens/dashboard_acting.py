@@ -27,8 +27,12 @@ class DashboardActing(DashboardShowing):
     def follow(self, live: LiveRun, follower: Follower) -> None:
         from pgs_tui.runs.alarm import Watchman
 
-        self._watchman = Watchman(live.run, self.waking, time.time(), self.app.bell)
+        self.watch(Watchman(live.run, self.waking, time.time(), self.app.bell))
         super().follow(live, follower)
+
+    def watch(self, watchman: Watchman) -> None:
+        """Let it look at the run from now on."""
+        self._watchman = watchman
 
     def on_dashboard_screen_arrived(self, message: DashboardShowing.Arrived) -> None:
         """Called besides the handler that takes the news in."""
