@@ -7,7 +7,7 @@ batch follow from that in milliseconds.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from engine.config import ConfigError, load_config
 from engine.errors import UserError
@@ -25,26 +25,40 @@ WAYS: tuple[tuple[str, tuple[object, ...]], ...] = (
 
 
 class Foresight:
-    """Each `step` makes one estimate, until there are none to make."""
+    """Each `step` is a small part of an estimate, until there are none to make: nobody waits long for its end."""
 
     def __init__(self) -> None:
         self._waiting: deque[tuple[str, Mapping[str, object]]] = deque()
+        self._going: Iterator[None] = iter(())
 
     def look_around(self, config: str, overrides: Mapping[str, object]) -> None:
         """The next ones are those of this config with one of the keys changed."""
         self._waiting = deque((config, {**overrides, key: value}) for key, values in WAYS for value in values)
+        self._going = iter(())
 
     def step(self) -> bool:
-        """Make the next one; False where there is none."""
-        if not self._waiting:
-            return False
-        config, overrides = self._waiting.popleft()
-        from engine.memory.estimate import estimate_memory
-        from engine.memory.estimate.model_shape import model_shape
-
+        """Go on with what goes on, or else begin the next one; False where there is none."""
         try:
-            changed = load_config(config, flags_of(overrides), check_files=False).config
-            estimate_memory(changed, model_shape(changed))
+            next(self._going)
+        except StopIteration:
+            if not self._waiting:
+                return False
+            self._going = _estimated(*self._waiting.popleft())
         except (ConfigError, UserError):
             pass  # whoever asks for it is told why
         return True
+
+
+def _estimated(path: str, overrides: Mapping[str, object]) -> Iterator[None]:
+    """Make an estimate, with pauses. Raises ConfigError and UserError."""
+    from engine.memory.estimate import estimate_memory
+    from engine.memory.estimate.layers import traced_beforehand
+    from engine.memory.estimate.model_shape import model_shape
+
+    config = load_config(path, flags_of(overrides), check_files=False).config
+    yield
+    shape = model_shape(config)
+    model = shape.model_for(config)
+    yield
+    yield from traced_beforehand(model, config)
+    estimate_memory(config, shape)

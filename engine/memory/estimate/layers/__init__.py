@@ -9,6 +9,6 @@ kernels would do. `lives` says what is there together, eager or compiled, `sizes
 
 from __future__ import annotations
 
-from engine.memory.estimate.layers.layer_bytes import LayerBytes, layer_bytes, layers_by_kind
+from engine.memory.estimate.layers.layer_bytes import LayerBytes, layer_bytes, layers_by_kind, traced_beforehand
 
-__all__ = ["LayerBytes", "layer_bytes", "layers_by_kind"]
+__all__ = ["LayerBytes", "layer_bytes", "layers_by_kind", "traced_beforehand"]

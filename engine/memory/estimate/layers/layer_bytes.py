@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -47,6 +47,12 @@ def layer_bytes(model: PreTrainedModel, config: Config, lines: int, length: int)
     """
     found = _remembered(model).held(Recipe.of(config), lines, length, config.memory.layer_slices)
     return {kind: LayerBytes(held.kept, held.forward, held.backward, held.gradients) for kind, held in found.items()}
+
+
+def traced_beforehand(model: PreTrainedModel, config: Config) -> Iterator[None]:
+    """What the first `layer_bytes` of a model and a way to train would take its time for, with a pause every few
+    milliseconds, in which anything else may be asked. Raises UserError."""
+    return _remembered(model).traced(Recipe.of(config))
 
 
 _TRACED: weakref.WeakKeyDictionary[PreTrainedModel, TracedLayers] = weakref.WeakKeyDictionary()

@@ -6,7 +6,7 @@ held, for each pair of tokens of a line. Which of them are there together does n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Protocol
@@ -113,12 +113,15 @@ class SizesOfBatches:
         return self._known[lines, length]
 
 
-def sizes_of(record: Record, gradients: int, *, compiles: bool) -> HoldsByBatch:
+def sizes_of(record: Record, gradients: int, *, compiles: bool) -> Generator[None, None, HoldsByBatch]:
     """The sizes of a layer's tensors; `gradients` are the bytes of its weights' gradients.
 
-    Four recordings tell them for all batches, unless they differ in more than sizes.
+    Four recordings tell them for all batches, unless they differ in more than sizes. There is a pause behind each.
     """
-    recordings = [record(_FEW, STEP), record(_FEW, 2 * STEP), record(_FEW, 3 * STEP), record(_MORE, STEP)]
+    recordings = []
+    for batch in ((_FEW, STEP), (_FEW, 2 * STEP), (_FEW, 3 * STEP), (_MORE, STEP)):
+        recordings.append(record(*batch))
+        yield
     first = recordings[0]
     if any(other.form() != first.form() for other in recordings[1:]):
         return SizesOfBatches(record, gradients, compiles=compiles)

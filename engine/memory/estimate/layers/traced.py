@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -36,17 +36,24 @@ class TracedLayers:
 
     def held(self, recipe: Recipe, lines: int, length: int, slices: int) -> Mapping[str, Held]:
         """By kind, with a batch [lines, length] in so many slices. Raises UserError."""
+        for _ in self.traced(recipe):
+            pass
+        sizes = self._by_recipe[recipe]
         with self._explained():
-            if recipe not in self._by_recipe:
-                self._by_recipe[recipe] = self._trace(recipe)
-            sizes = self._by_recipe[recipe]
             return {kind: held_in_slices(of_kind, lines, length, slices) for kind, of_kind in sizes.items()}
 
-    def _trace(self, recipe: Recipe) -> Mapping[str, HoldsByBatch]:
-        layers = ready_layers(self._one_of_each, recipe)
-        return {kind: self._of_layer(kind, layer, recipe) for kind, layer in layers.items()}
+    def traced(self, recipe: Recipe) -> Iterator[None]:
+        """Trace a way to train, unless that is done, with a pause every few milliseconds. Raises UserError."""
+        if recipe in self._by_recipe:
+            return
+        with self._explained():
+            layers = ready_layers(self._one_of_each, recipe)
+            found: dict[str, HoldsByBatch] = {}
+            for kind, layer in layers.items():
+                found[kind] = yield from self._of_layer(kind, layer, recipe)
+            self._by_recipe[recipe] = found
 
-    def _of_layer(self, kind: str, layer: nn.Module, recipe: Recipe) -> HoldsByBatch:
+    def _of_layer(self, kind: str, layer: nn.Module, recipe: Recipe) -> Generator[None, None, HoldsByBatch]:
         def recorded(lines: int, length: int) -> Recording:
             told = self._one_of_each.told(lines, length, packs=recipe.packs)[kind]
             size, dtype = self._one_of_each.hidden_size, self._one_of_each.dtype
@@ -55,7 +62,7 @@ class TracedLayers:
             return record(layer, hidden, told, frees_gradients=frees_gradients, outputs=self._one_of_each.outputs)
 
         gradients = sum(weight.nbytes for weight in layer.parameters() if weight.requires_grad)
-        return sizes_of(recorded, gradients, compiles=recipe.compiles)
+        return (yield from sizes_of(recorded, gradients, compiles=recipe.compiles))
 
     @contextmanager
     def _explained(self) -> Iterator[None]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
 from typing import Any
 
 import pytest
@@ -77,7 +77,12 @@ def test_packs_take_about_what_plain_lines_do() -> None:
 )
 def test_a_large_batch_comes_out_as_if_it_were_traced(keys: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     told = of_qwen((3, 1920), **keys)
-    monkeypatch.setattr("engine.memory.estimate.layers.traced.sizes_of", SizesOfBatches)
+
+    def every_batch_traced(*args: Any, **kwargs: Any) -> Generator[None, None, SizesOfBatches]:
+        return SizesOfBatches(*args, **kwargs)
+        yield
+
+    monkeypatch.setattr("engine.memory.estimate.layers.traced.sizes_of", every_batch_traced)
     traced = TracedLayers(qwen()).held(Recipe.of(way(**keys)), 3, 1920, 1)
     assert {kind: (one.kept, one.forward, one.backward) for kind, one in told.items()} == {
         kind: (one.kept, one.forward, one.backward) for kind, one in traced.items()
