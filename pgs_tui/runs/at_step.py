@@ -115,13 +115,12 @@ def _usual(
 
 
 def usual_before(series: Series, index: int, left_out: frozenset[int]) -> Usual | None:
-    """What is usual for a series before an index; `left_out` are indices that say nothing about it."""
+    """What is usual for a series before an index; `left_out` are indices that say nothing about it, unless all do."""
     first = max(index - USUAL_STEPS, 0)
-    values = [
-        value
-        for place, value in enumerate(series.values[first:index], first)
-        if isfinite(value) and place not in left_out
-    ]
+    finite = [(place, value) for place, value in enumerate(series.values[first:index], first) if isfinite(value)]
+    values = [value for place, value in finite if place not in left_out]
+    if len(values) < FEWEST <= len(finite):
+        values = [value for _, value in finite]
     level = median(values) if len(values) >= FEWEST else None
     if level is None:
         return None

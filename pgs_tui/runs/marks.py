@@ -31,8 +31,8 @@ SEVERITIES: dict[MarkKind, Severity] = {"nan": "error", "skipped": "warning"}
 """Of marks that are no incident's; the others are for information."""
 ROLES_OF_SEVERITIES: dict[str, MarkRole] = {"info": "dim", "warning": "warn", "error": "bad", "critical": "bad"}
 GRAVITY = tuple(ROLES_OF_SEVERITIES)
-STALLS = ("STALL", "SLOW", "THROTTLED", "THROUGHPUT", "SILENT")
-"""Words in the codes of incidents that tell of waiting."""
+STALLS = ("STALL", "STEP_SLOW", "THROTTLED", "SILENT")
+"""Codes of incidents that tell of waiting."""
 
 Place = tuple[MarkKind, str | None]
 """A kind of mark, and the field of a step that it belongs to; None where it belongs to all charts."""
@@ -225,11 +225,11 @@ class _Touched:
 
 def kind_of(code: str) -> MarkKind:
     """The kind of mark that an alert of this code makes."""
-    if "SPIKE" in code:
+    if code.startswith("SPIKE_") or code.endswith("_SPIKE"):
         return "spike"
-    if "NON_FINITE" in code or "NAN" in code:
+    if code.startswith("NON_FINITE_") or code.endswith("_NAN"):
         return "nan"
-    return "stalled" if any(word in code for word in STALLS) else "alert"
+    return "stalled" if code in STALLS else "alert"
 
 
 def _mark(kind: MarkKind, step: int, metric: str | None) -> Mark:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from math import isfinite
 
 from engine.events import Step
+from pgs_tui.runs.axis import LARGEST_STEP
 
 RECENT = 64
 """Steps of a rank that speak for its present."""
@@ -40,7 +41,8 @@ class Ranks:
 
     def take(self, step: Step) -> None:
         """Take in a step of any rank."""
-        if step.rank not in self._newest and len(self._newest) == MOST_RANKS:
+        is_known = step.rank in self._newest or len(self._newest) < MOST_RANKS
+        if not is_known or abs(step.step) > LARGEST_STEP:
             return
         self._newest[step.rank] = step
         seconds = self._seconds.setdefault(step.rank, deque(maxlen=RECENT))
