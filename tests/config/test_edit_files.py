@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.config import ConfigError, load_config
+from engine.config import ConfigError, dump_config, load_config
 from engine.config.edit import free_name, save_changed
 
 RECIPE = """\
@@ -49,6 +49,17 @@ def test_a_copy_in_another_folder_means_the_same_files(recipe: Path, folder: Pat
     assert lines[2] == "  name_or_path: recipes/mine/model  # mine"
     assert "    - path: recipes/chats/a.jsonl  # twice" in lines
     assert "    - ~/b.jsonl" in lines and "    - org/chats" in lines
+
+
+def test_the_config_of_a_run_can_be_copied_to_any_folder(recipe: Path, folder: Path) -> None:
+    loaded = load_config(recipe, check_files=False)
+    run = folder / "runs" / "20260101-000000-mine" / "config.yaml"
+    run.parent.mkdir(parents=True)
+    run.write_text(dump_config(loaded.config))
+    assert "resume_from: null" in run.read_text()
+    copy = save_changed(run, {"data.seed": 3}, folder / "copy.yaml")
+    config = load_config(copy, check_files=False).config
+    assert config.train == loaded.config.train and config.data.eval_dataset == loaded.config.data.eval_dataset
 
 
 def test_a_path_that_would_lead_far_up_becomes_absolute(recipe: Path, folder: Path) -> None:

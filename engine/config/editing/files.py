@@ -13,6 +13,7 @@ from engine.config.editing.values import replaced
 from engine.config.editing.written import quoted_as_needed
 from engine.config.errors import ConfigError, Place, Problem
 from engine.config.load import config_name, is_config_of_a_run, load_text
+from engine.config.nodes import NULL_WORDS
 from engine.config.paths import DATA_FILE_KEYS, resolve
 
 MOST_FOLDERS_UP = 3
@@ -90,6 +91,8 @@ def rebased(text: str, path: Path, target: Path) -> str:
     root = find_spots(text)
     assert root is not None, "a config that loads has content"
     for key, spot in sorted(_paths_in(root), key=lambda found: found[1].start, reverse=True):
+        if text[spot.start : spot.stop] in NULL_WORDS:
+            continue
         resolved = resolve(key, spot.text, here)
         if resolved != spot.text and not spot.text.startswith("~"):
             new = quoted_as_needed(_path_from(there, resolved, key))
