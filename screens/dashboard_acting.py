@@ -27,10 +27,10 @@ class DashboardActing(DashboardShowing):
     def follow(self, live: LiveRun, follower: Follower) -> None:
         from pgs_tui.runs.alarm import Watchman
 
-        self.watch(Watchman(live.run, self.waking, time.time(), self.app.bell))
+        self.let_watch(Watchman(live.run, self.waking, time.time(), self.app.bell))
         super().follow(live, follower)
 
-    def watch(self, watchman: Watchman) -> None:
+    def let_watch(self, watchman: Watchman) -> None:
         """Let it look at the run from now on."""
         self._watchman = watchman
 
