@@ -44,7 +44,7 @@ SYMPTOMS = {
             Remedy("data.max_seq_length", times(2.0), "answers behind the limit are cut off: double it", causes=FEWER),
             Remedy("data.on_bad_row", to("stop"), "rows that cannot be read end the run instead of being left out"),
         ),
-        ending="it is as usual again",
+        ending="the share is as before again, or usual by now",
         beyond="`pgs inspect --config CONFIG` shows rows with their masks",
     ),
 }

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from engine.events.types import Host, Step
 from engine.health.finding import Finding
 from engine.health.memory_remedies import LESS_MEMORY, SHORTER_ROWS, SMALLER_BATCH
 from engine.health.symptom import Remedy, Symptom, to
 
-NEAR, OVER_BELOW = 0.97, 0.95
+NEAR = 0.97
 """Share of the room, as the profiler calls less than 3 % of it left over tight."""
+OVER_AFTER = 200
+"""Steps in a row with more room: wide batches come now and then."""
 HOST_LEFT = 0.03
 """Share of the machine's memory that is left ..."""
 OF_OURS = 0.25
@@ -45,24 +45,22 @@ class NearLimitDetector:
     """Watches the peak of each step."""
 
     def __init__(self) -> None:
-        self._is_near = False
+        self._found: Finding | None = None
+        self._roomy_in_a_row = 0
 
     def check(self, step: Step, room: float | None) -> Finding | None:
         """Take in a step and the room in GiB there is for it; return what is wrong while it is."""
         peak = step.mem.peak
         if peak is None or room is None or room <= 0:
-            return Finding() if self._is_near else None
-        self._is_near = peak >= (OVER_BELOW if self._is_near else NEAR) * room
-        if not self._is_near:
-            return None
-        words = {"value": f"{peak:.1f}", "baseline": f"{room:.1f}"}
-        return Finding(peak, room, "mem.peak", words, rows=step.rows)
-
-    def state_dict(self) -> dict[str, Any]:
-        return {"is_near": self._is_near}
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        self._is_near = state["is_near"]
+            return self._found
+        if peak >= NEAR * room:
+            words = {"value": f"{peak:.1f}", "baseline": f"{room:.1f}"}
+            self._found, self._roomy_in_a_row = Finding(peak, room, "mem.peak", words, rows=step.rows), 0
+            return self._found
+        self._roomy_in_a_row += 1
+        if self._roomy_in_a_row >= OVER_AFTER:
+            self._found = None
+        return self._found
 
 
 class HostNearLimitDetector:

@@ -11,7 +11,7 @@ from typing import Any
 from engine.events.types import Step
 from engine.health.baseline import Baseline
 from engine.health.finding import Finding
-from engine.health.stall_cause import BREAK, COMPILER, DATA, DISK, Surroundings, cause_of
+from engine.health.stall_cause import CHECKPOINT, COMPILER, DATA, DISK, EVALUATION, Surroundings, cause_of
 from engine.health.symptom import CAUSE, Facts, NewValue, Remedy, Settings, Symptom, Unchanged, times, to
 
 OUTLIER = 6.0
@@ -55,8 +55,8 @@ REMEDIES = (
         applies=_is_not_packed,
     ),
     Remedy("model.compile", _no_compiler, "nothing is compiled then", causes=frozenset({COMPILER})),
-    Remedy("train.save_steps", times(2.0), "saves half as often", causes=frozenset({BREAK, DISK})),
-    Remedy("data.eval_every", times(2.0), "evaluates half as often", causes=frozenset({BREAK})),
+    Remedy("train.save_steps", times(2.0), "saves half as often", causes=frozenset({CHECKPOINT, DISK})),
+    Remedy("data.eval_every", times(2.0), "evaluates half as often", causes=frozenset({EVALUATION})),
 )
 BEYOND = (
     "for a GPU that throttles see to its cooling and power; for another process on it, `nvidia-smi` names it; for a "
@@ -69,7 +69,7 @@ SYMPTOMS = {
         REMEDIES,
         grave="warning",
         grave_after=3,
-        ending="steps are as quick as usual again, {steps} were slow",
+        ending="as quick as usual again after {steps}",
         beyond=BEYOND,
     ),
     "STALL": Symptom(
@@ -78,7 +78,7 @@ SYMPTOMS = {
         REMEDIES,
         grave="error",
         grave_after=3,
-        ending="it goes on, {steps} stood still",
+        ending="it goes on after {steps}",
         beyond=BEYOND,
     ),
 }

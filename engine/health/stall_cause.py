@@ -20,11 +20,12 @@ class Cause:
     sentence: str
 
 
-DATA, COLLECTION, COMPILER, BREAK, THROTTLING, DISK, NEIGHBOUR, UNKNOWN = (
+START, EVALUATION, CHECKPOINT, PAUSE = "the start", "an evaluation", "a checkpoint", "a pause"
+"""What a step may come after."""
+DATA, COLLECTION, COMPILER, THROTTLING, DISK, NEIGHBOUR, UNKNOWN = (
     "data",
     "gc",
     "compiler",
-    "break",
     "throttling",
     "disk",
     "neighbour",
@@ -35,7 +36,7 @@ NO_CAUSE = Cause(UNKNOWN, "no cause is seen in its parts, the GPU or the disk")
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What was beside a step: `after` is what came right before it, an evaluation say."""
+    """What was beside a step: `after` is what came right before it, if anything did."""
 
     after: str | None = None
     slowed_by: tuple[str, ...] = ()
@@ -60,7 +61,7 @@ def cause_of(step: Step, lost: float, around: Surroundings) -> Cause:
             return Cause(DISK, f"{waited:.2g} s of it waited for data, while the disk was busy")
         return Cause(DATA, f"{waited:.2g} s of it waited for data")
     if around.after is not None:
-        return Cause(BREAK, f"it came right after {around.after}")
+        return Cause(around.after, f"it came right after {around.after}")
     if around.slowed_by:
         return Cause(THROTTLING, f"the GPU's clocks were low: {', '.join(around.slowed_by)}")
     if pressed:

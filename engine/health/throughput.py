@@ -140,7 +140,8 @@ class ThroughputDetector:
         reference = best if against_best else expected
         assert reference is not None, "a block is low against something"
         told = f"this run's best is {reference:,.0f}" if against_best else f"{reference:,.0f} were expected"
-        cause = _cause(lasting, around, () if against_best else slow_paths, None if against_best else compiles)
+        always = NO_CAUSE if against_best else _from_the_start(block, slow_paths, compiles)
+        cause = _cause(block, around) or always
         return Finding(
             block.speed,
             reference,
@@ -164,19 +165,23 @@ def _lasts(blocks: list[_Block]) -> bool:
     return len(blocks) >= LOW_BLOCKS and sum(block.seconds for block in blocks) >= LOW_SECONDS
 
 
-def _cause(blocks: list[_Block], around: Surroundings, slow_paths: tuple[str, ...], compiles: bool | None) -> Cause:
-    """The surest cause first; what holds from the start on explains no change against the run's own best."""
-    waiting, padding = blocks[-1].waiting, blocks[-1].padding
-    if waiting >= WAITING:
-        return Cause(DATA, f"{waiting:.0%} of the time waits for data")
+def _cause(block: _Block, around: Surroundings) -> Cause | None:
+    """What has come to slow the steps, the surest first."""
+    if block.waiting >= WAITING:
+        return Cause(DATA, f"{block.waiting:.0%} of the time waits for data")
     if around.slowed_by:
         return Cause(THROTTLING, f"the GPU's clocks are low: {', '.join(around.slowed_by)}")
     if around.others_gib > 0:
         return Cause(NEIGHBOUR, f"another process uses the GPU ({around.others_gib:.1f} GiB)")
+    return None
+
+
+def _from_the_start(block: _Block, slow_paths: tuple[str, ...], compiles: bool | None) -> Cause:
+    """What holds all the time and makes a run slower than was expected: no cause of a change."""
     if slow_paths:
         return Cause(SLOW_PATHS, " ".join(slow_paths))
     if compiles is False:
         return Cause(NOT_COMPILED, "the layers are not compiled")
-    if padding >= PADDED:
-        return Cause(PADDING, f"{padding:.0%} of the slots are padding")
+    if block.padding >= PADDED:
+        return Cause(PADDING, f"{block.padding:.0%} of the slots are padding")
     return NO_CAUSE

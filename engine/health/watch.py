@@ -22,7 +22,7 @@ from engine.health.mask import MaskDetector
 from engine.health.near_limit import HostNearLimitDetector, NearLimitDetector
 from engine.health.rising import RisingDetector
 from engine.health.slow_steps import SlowStepDetector
-from engine.health.stall_cause import Surroundings
+from engine.health.stall_cause import CHECKPOINT, EVALUATION, PAUSE, START, Surroundings
 from engine.health.throttled import ThrottledDetector
 from engine.health.throughput import ThroughputDetector
 from engine.health.too_low import TooLowDetector
@@ -44,11 +44,11 @@ WATCHED = (
 )
 """The codes that are judged here."""
 BREAKS = {
-    "compiling": "the start",
-    "rehearsing": "the start",
-    "evaluating": "an evaluation",
-    "saving": "a checkpoint",
-    "paused": "a pause",
+    "compiling": START,
+    "rehearsing": START,
+    "evaluating": EVALUATION,
+    "saving": CHECKPOINT,
+    "paused": PAUSE,
 }
 """Phases after which a step is none to judge the usual by."""
 FIRST_STEPS = 2
@@ -77,7 +77,7 @@ class RunWatch:
             case Step() as step:
                 alerts = self._judge_step(step) if step.rank == 0 else []
             case Eval() as evaluation:
-                self._comes_after("an evaluation")
+                self._comes_after(EVALUATION)
                 found = self._evaluations.check(evaluation.step, evaluation.loss, evaluation.name)
                 alerts = self._tell("EVAL_RISES", evaluation.step, found)
             case Gpu() | Host() as reading:
@@ -122,7 +122,7 @@ class RunWatch:
         self._memory = GrowingMemoryDetector(self._total_steps)
         self._host_memory = GrowingMemoryDetector(self._total_steps)
         self._throttled: dict[str, ThrottledDetector] = {}
-        self._after: str | None = "the start"
+        self._after: str | None = START
         self._steps_here = 0
         self._last_step: int | None = None
 

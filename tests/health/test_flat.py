@@ -71,3 +71,25 @@ def test_state_comes_back_exactly_through_json() -> None:
     resumed.load_state_dict(json.loads(json.dumps(unbroken.state_dict())))
     for step, loss in enumerate(losses[150:], 151):
         assert resumed.check(step, loss) == unbroken.check(step, loss)
+
+
+def test_a_loss_that_rises_is_not_flat() -> None:
+    detector = FlatDetector()
+    assert all(detector.check(i, 1.7 + 1.3 * i / 600 + 0.03 * wobble(i)) is None for i in range(1, 601))
+
+
+def test_a_flat_loss_that_begins_to_rise_is_flat_no_longer() -> None:
+    detector = FlatDetector()
+    losses = [2.0 + 0.03 * wobble(i) + 0.004 * max(0, i - 300) for i in range(1, 601)]
+    states = [detector.check(i, loss) is not None for i, loss in enumerate(losses, 1)]
+    assert states[200] and not states[-1]
+
+
+def test_a_run_that_was_flat_when_it_was_saved_is_so_when_it_goes_on() -> None:
+    detector, resumed = FlatDetector(), FlatDetector()
+    for i in range(1, 206):
+        detector.check(i, 2.3 + 0.03 * wobble(i))
+    state = json.loads(json.dumps(detector.state_dict()))
+    del state["since_line"]  # as checkpoints of earlier versions have it
+    resumed.load_state_dict(state)
+    assert resumed.check(206, 2.3) is not None
