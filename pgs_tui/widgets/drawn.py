@@ -60,11 +60,14 @@ class Drawn(Widget):
 
     def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:
         """Repaint regions, or, without any, what differs; Textual asks so on every change of the focus."""
-        stale = self._size_drawn != self.size or self._look_drawn != (self.rich_style, self.app.theme)
-        if regions or layout or recompose or not repaint or stale:
+        if regions or layout or recompose or not repaint or self._is_stale():
             return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
         self.redraw()
         return self
+
+    def _is_stale(self) -> bool:
+        """Painted in another size, or with other colours."""
+        return self._size_drawn != self.size or self._look_drawn != (self.rich_style, self.app.theme)
 
     def show_with(self, glyphs: GlyphName) -> None:
         """Draw with these characters from now on."""
