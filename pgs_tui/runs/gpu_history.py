@@ -13,7 +13,6 @@ from engine.events import Gpu
 from engine.events.columns import GpuColumns
 from pgs_tui.runs.axis import LAST_SECOND, WallStretch
 from pgs_tui.runs.pyramid import NOTHING, Extent, extent_of
-from pgs_tui.runs.reducer import Columns
 
 MOST = 16384
 """A card has at most so many readings; then each two neighbours become one, which keeps the lowest and the highest."""
@@ -58,6 +57,11 @@ class GpuHistory:
             add = self._add_each if self._stride == 1 else self._add_to_last
             add(ascending[here], [column[here] for column in columns], throttled[here])
             place += room
+
+    @property
+    def stride(self) -> int:
+        """How many readings one place stands for; when it grows, all of them have moved."""
+        return self._stride
 
     def extent(self, field: GpuField, stretches: Iterable[WallStretch]) -> Extent:
         """Lowest and highest reading within stretches of time, the end included, (inf, -inf) without any."""
@@ -155,18 +159,6 @@ class GpuHistories:
         if index not in self.cards and len(self.cards) < MOST_CARDS:
             self.cards[index] = GpuHistory()
         return self.cards.get(index)
-
-
-def gpu_columns(
-    card: GpuHistory, field: GpuField, start: float, end: float, stretches: Sequence[Sequence[WallStretch]]
-) -> Columns:
-    """The readings as columns over [start, end) of an x axis; `stretches` says when each column was.
-
-    `marks` are the columns in which the card was throttled.
-    """
-    extents = [card.extent(field, one) for one in stretches]
-    throttled = frozenset(place for place, one in enumerate(stretches) if card.was_throttled(one))
-    return Columns(start, end, tuple(low for low, _ in extents), tuple(high for _, high in extents), throttled)
 
 
 def _at(numbers: Sequence[float], places: Sequence[int]) -> Sequence[float]:

@@ -9,7 +9,8 @@ from math import inf
 
 from pgs_tui.runs.axis import AxisName, WallStretch
 from pgs_tui.runs.evals import Evals
-from pgs_tui.runs.gpu_history import GpuField, GpuHistory, gpu_columns
+from pgs_tui.runs.gpu_history import GpuField, GpuHistory
+from pgs_tui.runs.gpu_reducer import GpuReducer
 from pgs_tui.runs.marks import Mark, Marks
 from pgs_tui.runs.reducer import Columns, Reducer
 from pgs_tui.runs.step_parts import PartColumns
@@ -24,6 +25,7 @@ class Reduced:
         self._evals = evals
         self._marks = marks
         self._reducers: dict[str, Reducer] = {}
+        self._gpu_reducers: dict[tuple[int, GpuField], GpuReducer] = {}
 
     def columns(self, metric: str, start: float, end: float, count: int, axis: AxisName) -> Columns:
         """A metric."""
@@ -47,7 +49,13 @@ class Reduced:
         self, card: GpuHistory, field: GpuField, start: float, end: float, count: int, axis: AxisName
     ) -> Columns:
         """What a card did: by the time axis when it did it, by the others during which steps."""
-        return gpu_columns(card, field, start, end, self._times(start, end, count, axis))
+        positions = self._table.axes.positions(axis)
+        newest = positions[-1] if positions else -inf
+        key = (axis, self._table.series["loss"].generation)
+        reducer = self._gpu_reducers.setdefault((id(card), field), GpuReducer())
+        return reducer.reduce(
+            card, field, (start, end, count), newest, key, lambda first: self._times(start, end, count, axis, first)
+        )
 
     def eval_points(self, start: float, end: float, count: int, axis: AxisName) -> tuple[tuple[float, float], ...]:
         """Position and loss of the evaluations, of each column the lowest and the highest, in order."""
@@ -78,10 +86,10 @@ class Reduced:
         lowest = steps[first] if 0 < first < len(steps) else -(2**63)
         return lowest, steps[last] if last < len(steps) else 2**63
 
-    def _times(self, start: float, end: float, count: int, axis: AxisName) -> list[list[WallStretch]]:
-        """When each column was, by the wall clock."""
+    def _times(self, start: float, end: float, count: int, axis: AxisName, first: int) -> list[list[WallStretch]]:
+        """When each column from the `first` on was, by the wall clock."""
         axes, width = self._table.axes, (end - start) / max(count, 1)
-        edges = [start + place * width for place in range(count + 1)]
+        edges = [start + place * width for place in range(first, count + 1)]
         if axis != "time":
             edges = [self._second_before(edge, axis) for edge in edges]
         return [list(axes.wall_stretches(since, until)) if since < until else [] for since, until in pairwise(edges)]
