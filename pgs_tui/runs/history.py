@@ -33,9 +33,10 @@ from pgs_tui.runs.incidents import Incidents
 from pgs_tui.runs.log_lines import LogLines
 from pgs_tui.runs.marks import Mark, Marks
 from pgs_tui.runs.ranks import Ranks
+from pgs_tui.runs.recent import RecentSteps
 from pgs_tui.runs.reduced import Reduced
 from pgs_tui.runs.rewinding import Superseded
-from pgs_tui.runs.rows_of_columns import ascends_steadily, step_at, steps_of
+from pgs_tui.runs.rows_of_columns import ascends_steadily, step_at
 from pgs_tui.runs.series import Columns, Series
 from pgs_tui.runs.step_parts import PartColumns
 from pgs_tui.runs.step_table import StepTable
@@ -59,7 +60,6 @@ class History:
         self.version = 0
         self.table = StepTable()
         self.superseded: list[Superseded] = []
-        self.recent: deque[tuple[float, Step]] = deque(maxlen=RECENT_STEPS)
         self.incidents = Incidents()
         self.marks = Marks(self.incidents)
         self.evals = Evals()
@@ -73,6 +73,7 @@ class History:
         self.checkpoint: Checkpoint | None = None
         self.end: End | None = None
         self.last_t: float | None = None
+        self._recent = RecentSteps(RECENT_STEPS)
         self._gpus = GpuHistories()
         self._lines = lines
         self._strays = Strays()
@@ -89,6 +90,11 @@ class History:
     def series(self) -> dict[str, Series]:
         """Each metric by its name, a value for each step."""
         return self.table.series
+
+    @property
+    def recent(self) -> deque[tuple[float, Step]]:
+        """The newest steps with their times."""
+        return self._recent.all()
 
     @property
     def last_step(self) -> int | None:
@@ -252,9 +258,10 @@ class History:
 
     def seconds_per_step(self) -> float | None:
         """Wall time per step over the recent steps, evaluation and saving included; None before two steps."""
-        if len(self.recent) < 2:
+        recent = self.recent
+        if len(recent) < 2:
             return None
-        (first_t, first), (last_t, last) = self.recent[0], self.recent[-1]
+        (first_t, first), (last_t, last) = recent[0], recent[-1]
         steps = last.step - first.step
         return (last_t - first_t) / steps if steps > 0 and last_t > first_t else None
 
@@ -305,7 +312,7 @@ class History:
             self._rewind(step.step - 1)
         begin = len(self.steps)
         self.table.append(step, told.t, told.offset)
-        self.recent.append((told.t, step))
+        self._recent.append(told.t, step)
         self._newest, self._is_newest_whole = told, True
         self._mark_steps(begin, [step.step] if step.skipped else [])
 
@@ -327,10 +334,9 @@ class History:
         begin = len(self.steps)
         self.table.extend(block)
         self.last_t = block.t[-1]
-        for told in steps_of(block, len(block) - RECENT_STEPS):
-            self.ranks.take(told.step)
-            self.recent.append((told.t, told.step))
-            self._newest, self._is_newest_whole = told, False
+        self._recent.extend(block)
+        self._newest, self._is_newest_whole = step_at(block, len(block) - 1), False
+        self.ranks.extend(self._newest.step, block.values["dt"])
         skipped = block.values["skipped"]
         self._mark_steps(begin, [block.step[place] for place, one in enumerate(skipped) if one] if any(skipped) else [])
 
@@ -374,7 +380,7 @@ class History:
         aside = self.table.rewind(from_step)
         if aside is not None:
             self.superseded.append(aside)
-        self.recent.clear()
+        self._recent.clear()
         self._newest = None
         self.incidents.rewind(from_step)
         self.marks.rewind(from_step)

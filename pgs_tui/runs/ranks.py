@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isfinite
 
@@ -41,13 +42,15 @@ class Ranks:
 
     def take(self, step: Step) -> None:
         """Take in a step of any rank."""
-        is_known = step.rank in self._newest or len(self._newest) < MOST_RANKS
-        if not is_known or abs(step.step) > LARGEST_STEP:
+        self.extend(step, (step.dt,))
+
+    def extend(self, newest: Step, seconds: Sequence[float]) -> None:
+        """Take in many steps of one rank: the newest of them, and the `dt` of each in their order."""
+        is_known = newest.rank in self._newest or len(self._newest) < MOST_RANKS
+        if not is_known or abs(newest.step) > LARGEST_STEP:
             return
-        self._newest[step.rank] = step
-        seconds = self._seconds.setdefault(step.rank, deque(maxlen=RECENT))
-        if isfinite(step.dt):
-            seconds.append(step.dt)
+        self._newest[newest.rank] = newest
+        self._seconds.setdefault(newest.rank, deque(maxlen=RECENT)).extend(filter(isfinite, seconds))
 
     def all(self) -> tuple[Rank, ...]:
         """Every rank in order, where there are several."""
