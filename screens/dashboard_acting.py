@@ -23,11 +23,11 @@ class DashboardActing(DashboardShowing):
 
     waking = SILENT
     _watchman: Watchman | None = None
+    _since: float | None = None
+    """When the person began to look at the run."""
 
     def follow(self, live: LiveRun, follower: Follower) -> None:
-        from pgs_tui.runs.alarm import Watchman
-
-        self.let_watch(Watchman(live.run, self.waking, time.time(), self.app.bell))
+        self._since = time.time()
         super().follow(live, follower)
 
     def let_watch(self, watchman: Watchman) -> None:
@@ -39,14 +39,32 @@ class DashboardActing(DashboardShowing):
         if self._watchman is not None:
             self._watchman.take(message.update)
 
-    def _show_status(self) -> None:
-        if self.live is not None and self._watchman is not None:
-            if self.live.be_watched_by(self._watchman):
-                self._refresh_soon()
-            for note in self._watchman.notes:
-                self.say(note, "warn")
-            self._watchman.notes.clear()
-        super()._show_status()
+    def show_now(self) -> None:
+        super().show_now()
+        self._look_after()
+
+    def _tell_time(self) -> None:
+        super()._tell_time()
+        self._look_after()
+
+    def _look_after(self) -> None:
+        """Once the run's past is known and shown: see what only whoever watches can see."""
+        live = self.live
+        if live is None or live.loading:
+            return
+        if self._watchman is None and self._since is not None:
+            from pgs_tui.runs.alarm import Watchman
+
+            self._watchman = Watchman(live.run, self.waking, self._since, self.app.bell)
+            self._watchman.know(live.incidents())
+        if self._watchman is None:
+            return
+        if live.be_watched_by(self._watchman):
+            self.alerts.show(live.incidents())
+            self._refresh_soon()
+        for note in self._watchman.notes:
+            self.say(note, "warn")
+        self._watchman.notes.clear()
 
     def action_write(self) -> None:
         """Write a config with what the alert advises that is being read, or the newest with the focus on the pane."""

@@ -7,13 +7,13 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import chain, repeat
+from typing import TYPE_CHECKING
 
 from engine.events import Phase, Stamped
 from engine.events.columns import Block
 from engine.rundir import RunDir, read_run_info
 from pgs_tui.format import plain, whole
 from pgs_tui.invocation import own_command
-from pgs_tui.runs.alarm import Watchman
 from pgs_tui.runs.control import Command, send
 from pgs_tui.runs.follow import Update
 from pgs_tui.runs.history import History
@@ -40,6 +40,9 @@ from screens.readings.ranks import ranks_of
 from screens.readings.situation import Situation
 from screens.readings.status import status_changes_in, status_of
 
+if TYPE_CHECKING:  # what the first charts do not need is imported after them
+    from pgs_tui.runs.alarm import Watchman
+
 
 class LiveRun:
     """`take` updates in the order in which they come; the rest can be asked at any time."""
@@ -64,6 +67,11 @@ class LiveRun:
         """True while it waits until somebody lets it go on."""
         phase = self._read.phase
         return phase is not None and phase.name == "paused"
+
+    @property
+    def loading(self) -> bool:
+        """True while the run's past is still being read."""
+        return self._update.loading
 
     @property
     def exit_code(self) -> int:
@@ -172,7 +180,7 @@ class LiveRun:
     def be_watched_by(self, watchman: Watchman) -> bool:
         """Let it look at the run as it is now; returns whether there is something to show for it."""
         now = self._situation()
-        return not now.loading and watchman.look(now.history, now.life, now.phase_since, now.now)
+        return watchman.look(now.history, now.life, now.phase_since, now.now)
 
     def ask(self, command: Command) -> None:
         """Send a command to the engine. Raises OSError."""

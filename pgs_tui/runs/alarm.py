@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 
 from engine.events import Alert, Stamped
 from engine.health.alarm import Alarm
@@ -12,6 +12,7 @@ from engine.rundir import RunDir
 from pgs_tui.goals import Waking
 from pgs_tui.runs.follow import Update
 from pgs_tui.runs.history import History
+from pgs_tui.runs.incidents import Incident
 
 LONG_AGO = float("-inf")
 
@@ -30,13 +31,18 @@ class Watchman:
         self._watch = ReaderWatch(now)
         self._has_looked = False
 
+    def know(self, incidents: Iterable[Incident]) -> None:
+        """Hear of what was critical before; it wakes nobody."""
+        for one in incidents:
+            if one.open:
+                alert = Alert(id=one.id, state="open", code=one.code, severity=one.severity, meaning=one.meaning)
+                self._hear(alert, LONG_AGO)
+
     def take(self, update: Update) -> None:
-        """Hear of the alerts in an update. Those of the past are known from now on, and wake nobody."""
-        if update.survey:
-            return
-        for stamped in _alerts_in(update):
-            assert isinstance(stamped.event, Alert)
-            self._hear(stamped.event, LONG_AGO if update.loading else stamped.t)
+        """Hear of the alerts in an update."""
+        for stamped in (*update.columns, *update.events):
+            if isinstance(stamped, Stamped) and isinstance(stamped.event, Alert):
+                self._hear(stamped.event, LONG_AGO if update.loading else stamped.t)
 
     def look(self, history: History, life: str, phase_since: float | None, now: float) -> bool:
         """Tell of silence and of an engine that is gone, as incidents of the history; hear of commands that failed.
@@ -72,12 +78,3 @@ class Watchman:
             self._ring()
         if self._command is not None and (why_not := self._command.start(alert)):
             self.notes.append(why_not)
-
-
-def _alerts_in(update: Update) -> Iterator[Stamped]:
-    for block in update.columns:
-        if isinstance(block, Stamped) and isinstance(block.event, Alert):
-            yield block
-    for stamped in update.events:
-        if isinstance(stamped.event, Alert):
-            yield stamped
