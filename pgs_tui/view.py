@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import floor
 
-from pgs_tui.layout import AxisName
+from pgs_tui.runs.axis import AxisName
 from pgs_tui.widgets.axes import nice_step
 
 FEWEST_STEPS = 8

@@ -11,8 +11,8 @@ from textual.message import Message
 from textual.timer import Timer
 
 from pgs_tui.keys import hints_of
-from pgs_tui.layout import AxisName
 from pgs_tui.look import Look
+from pgs_tui.runs.axis import AxisName
 from pgs_tui.view import View, Window
 from pgs_tui.widgets.chart_panel import ChartPanel
 from pgs_tui.widgets.gpu_panel import GpuPanel

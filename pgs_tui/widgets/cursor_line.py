@@ -54,7 +54,10 @@ class CursorLine(Drawn):
         end = line((GAP, "text"), ("Enter", "key"), (f" {self._reading.leads_to}", "dim")) if width >= 40 else ()
         end = end if self._reading.leads_to else ()
         rows = self._fitting(width - 1, height, line_width(end))
-        rows[-1:] = [line(*rows[-1], *end)] if rows else []
+        if rows and len(rows) < height and line_width(rows[-1]) + line_width(end) > width - 1:
+            rows.append(line(*end[1:]))
+        elif rows:
+            rows[-1] = line(*rows[-1], *end)
         return [line((" ", "text"), *row) for row in rows]
 
     def _fitting(self, width: int, height: int, reserved: int) -> list[Line]:
