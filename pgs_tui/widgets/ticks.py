@@ -16,6 +16,8 @@ from pgs_tui.widgets.axes import GUTTER, Limits, nice_step
 _UNITS = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e5, "k"))
 _CELLS_A_TICK = 14
 """About one label on the x axis in so many cells."""
+_CLOCK_STEPS = (60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200, 86400, 172800, 604800)
+"""Seconds."""
 _DOTS_A_ROW = 4
 
 
@@ -32,10 +34,16 @@ class XAxis:
         if self.labels is None:
             start, end = round(self.start), max(round(self.end) - 1, 1)
             return [(tick, whole(tick)) for tick in step_ticks(start, end, width)]
-        step = nice_step((self.end - self.start) / max(width // _CELLS_A_TICK, 1))
+        step = self._step_between((self.end - self.start) / max(width // _CELLS_A_TICK, 1), self.labels)
         first, last = ceil(self.start / step + 0.5), floor(self.end / step - 0.5)
         inner = [count * step for count in range(first, last + 1)]
         return [(tick, self.labels(tick)) for tick in (self.start, *inner, self.end)]
+
+    def _step_between(self, least: float, labels: Callable[[float], str]) -> float:
+        """1, 2 or 5 x 10^n; a round number of minutes or hours where that is said in fewer letters, as for time."""
+        decimal = nice_step(least)
+        on_the_clock = next((step for step in _CLOCK_STEPS if step >= least > _CLOCK_STEPS[0] / 2), decimal)
+        return min((decimal, on_the_clock), key=lambda step: max(len(labels(step * count)) for count in (1, 2, 3)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +74,8 @@ def _bottom(width: int, axis: XAxis) -> str:
     row = " " * width
     taken: list[tuple[int, int]] = []
     for position, label in (first, last, *inner):
-        cell = GUTTER + int((position - axis.start) / ((axis.end - axis.start) or 1) * inner_width)
+        share = (position - axis.start) / ((axis.end - axis.start) or 1)
+        cell = GUTTER + int(min(max(share, 0.0), 1.0) * inner_width)
         left = min(max(cell - (len(label) - 1) // 2, GUTTER - 1), width - len(label))
         right = left + len(label)
         if left >= 0 and all(right + 1 < begin or end + 1 < left for begin, end in taken):

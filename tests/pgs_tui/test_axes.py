@@ -79,6 +79,19 @@ def test_the_x_axis_says_what_it_is_told_to() -> None:
     assert frame_of(70, 10, axis, Limits(0.0, 1.0)).bottom.split()[-2:] == ["2.0", "h"]
 
 
+def test_time_is_told_in_whole_minutes_and_hours() -> None:
+    def clock(seconds: float) -> str:
+        hours, minutes, rest = int(seconds) // 3600, int(seconds) // 60 % 60, int(seconds) % 60
+        return f"{hours}h" * bool(hours) + f"{minutes}m" * bool(minutes) + f"{rest}s" * bool(rest or not seconds)
+
+    for last in (1500.0, 20_000.0, 90_000.0):
+        inner = frame_of(100, 10, XAxis(0.0, last, clock), Limits(0.0, 1.0)).bottom.split()[1:-1]
+        assert len(inner) >= 3
+        assert all("s" not in label for label in inner), inner
+    tokens = frame_of(100, 10, XAxis(0.0, 90_000.0, lambda number: f"{number / 1000:g}k"), Limits(0.0, 1.0)).bottom
+    assert {"20k", "40k", "60k", "80k"} <= set(tokens.split())
+
+
 @given(
     width=st.integers(24, 400),
     height=st.integers(4, 60),
