@@ -19,6 +19,13 @@ class Part:
     name: str
     amount: float
     role: Role
+    letter: str = ""
+    """Stands for it where colours do not tell; its initial unless another one is given."""
+
+    @property
+    def sign(self) -> str:
+        """Its letter."""
+        return self.letter or self.name[:1].upper() or "?"
 
 
 def progress_bar(share: float | None, width: int) -> Line:
@@ -40,15 +47,15 @@ def bar(share: float, width: int) -> str:
     return ("█" * full + (_EIGHTHS[rest] if rest else ""))[:width]
 
 
-def stacked_bar(parts: tuple[Part, ...], total: float, width: int) -> Line:
-    """The parts one after the other, each at least a cell, and the free rest of `total`."""
+def stacked_bar(parts: tuple[Part, ...], total: float, width: int, lettered: bool = False) -> Line:
+    """The parts one after the other, each at least a cell, and the free rest of `total`. `lettered`: as letters."""
     spans: list[Span] = []
     left = width
     for part in parts:
         if left <= 0 or not isfinite(part.amount) or part.amount <= 0 or not isfinite(total) or total <= 0:
             continue
         cells = min(max(round(min(part.amount / total, 1.0) * width), 1), left)
-        spans.append(("█" * (cells - 1) + "▉", part.role))
+        spans.append((part.sign * cells if lettered else "█" * (cells - 1) + "▉", part.role))
         left -= cells
     return (*spans, ("░" * left, "frame")) if left > 0 else tuple(spans)
 

@@ -72,10 +72,15 @@ class MemoryPanel(Panel):
             return [self._bar(width), legend]
         return [joined([self._bar(beside), legend])]
 
+    @property
+    def _in_letters(self) -> bool:
+        """Where colours do not tell the parts."""
+        return self.glyphs == "ascii" or self.app.native_ansi_color
+
     def _bar(self, width: int) -> Line:
         view = self._view
         whole = view.total or sum(part.amount for part in view.parts)
-        bar = stacked_bar(view.parts, whole, width)
+        bar = stacked_bar(view.parts, whole, width, self._in_letters)
         return bar if view.estimate is None or not whole else with_mark(bar, view.estimate / whole)
 
     def _part_rows(self, width: int) -> list[Line]:
@@ -86,7 +91,8 @@ class MemoryPanel(Panel):
         room = width - names - AMOUNT_CELLS - 2
         rows: list[Line] = []
         for part in view.parts:
-            name = fit(line(("■ ", part.role), (part.name, "dim")), names + 1)
+            sign = part.sign if self._in_letters else "■"
+            name = fit(line((f"{sign} ", part.role), (part.name, "dim")), names + 1)
             amount = line((gib(part.amount).rjust(AMOUNT_CELLS - 1) + " ", "text"))
             share = bar(part.amount / whole, room) if room >= SHORTEST_BAR and whole > 0 else ""
             rows.append((*name, *amount, *line((share, part.role))))
@@ -96,7 +102,11 @@ class MemoryPanel(Panel):
         spans: list[Span] = []
         for part in self._view.parts:
             spans += [(" ", "text")] if spans else []
-            spans += [("■ ", part.role), (f"{part.name} ", "dim"), (f"{gib(part.amount)} ", "text")]
+            spans += [
+                (f"{part.sign if self._in_letters else '■'} ", part.role),
+                (f"{part.name} ", "dim"),
+                (f"{gib(part.amount)} ", "text"),
+            ]
         return tuple(spans)
 
     def _readings(self, count: int) -> Line:

@@ -22,16 +22,16 @@ def memory_of(history: History) -> MemoryView:
 
 def _gpu_memory(history: History, gpu: Gpu | None, step: Step | None) -> MemoryView:
     mem = step.mem if step else None
-    pairs: list[tuple[str, float | None, Role]] = []
+    pairs: list[tuple[str, float | None, Role, str]] = []
     if mem is not None:
         pairs = [
-            ("weights", mem.weights, "series-1"),
-            ("gradients", mem.gradients, "series-5"),
-            ("optimizer", mem.optimizer, "series-3"),
-            ("activations", mem.activations, "series-2"),
-            ("other", mem.other, "series-8"),
+            ("weights", mem.weights, "series-1", "W"),
+            ("gradients", mem.gradients, "series-5", "G"),
+            ("optimizer", mem.optimizer, "series-3", "O"),
+            ("activations", mem.activations, "series-2", "A"),
+            ("other", mem.other, "series-8", "-"),
         ]
-    parts = [Part(name, amount, role) for name, amount, role in pairs if amount]
+    parts = [Part(name, amount, role, letter) for name, amount, role, letter in pairs if amount]
     used = gpu.used_by_us if gpu and gpu.used_by_us is not None else mem.allocated if mem else None
     if not parts and used:
         parts = [Part("in use", used, "accent")]

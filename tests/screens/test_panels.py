@@ -66,6 +66,7 @@ async def test_without_colours_the_parts_are_letters(tmp_path: Path) -> None:
     async with hosted(tmp_path, LARGE, look=Look(theme="terminal")) as (app, pilot):
         await app.deliver(pilot, night())
         assert "FFF" in app.texts["parts"] and "█" not in app.texts["parts"]
+        assert "WWWW" in app.texts["memory"] and "A activations" in app.texts["memory"]
     async with hosted(tmp_path, LARGE) as (app, pilot):
         await app.deliver(pilot, night())
         assert "███" in app.texts["parts"]
