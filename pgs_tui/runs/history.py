@@ -342,11 +342,9 @@ class History:
 
     def _mark_steps(self, begin: int, skipped: Iterable[int]) -> None:
         """Mark, of the steps from index `begin` on, those that were skipped, and those with values not finite."""
-        for step in skipped:
-            self.marks.add("skipped", step)
+        self.marks.add_behind("skipped", skipped)
         for metric in NOT_FINITE_MARKED:
-            for step in self.table.not_finite(metric, begin):
-                self.marks.add("nan", step, metric)
+            self.marks.add_behind("nan", self.table.not_finite(metric, begin), metric)
 
     def _take_eval(self, event: Eval) -> None:
         if abs(event.step) > LARGEST_STEP or not self.evals.take(event):

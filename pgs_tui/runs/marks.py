@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -87,6 +87,10 @@ class Marks:
         place = bisect_left(steps, step)
         if place == len(steps) or steps[place] != step:
             steps.insert(place, step)
+
+    def add_behind(self, kind: MarkKind, steps: Iterable[int], metric: str | None = None) -> None:
+        """Mark ascending steps, all of them behind those that have a mark of this kind."""
+        self._plain[kind, metric].extend(steps)
 
     def take_alert(self, alert: Alert) -> None:
         """Mark the step that an alert speaks of; its incident must be among the incidents."""

@@ -29,12 +29,11 @@ def history_of(*events: Event) -> History:
 
 def followed(path: Path, *events: Event) -> History:
     """The history of a log that was written and followed line by line."""
-    history, lines = History(LogLines(path)), []
+    history, written = History(LogLines(path)), b""
     for stamp in stamped(*events):
-        offset = sum(map(len, lines))
-        lines.append(encode(stamp.event, stamp.t).encode() + b"\n")
-        history.take(stamp.event, stamp.t, offset)
-    path.write_bytes(b"".join(lines))
+        history.take(stamp.event, stamp.t, len(written))
+        written += encode(stamp.event, stamp.t).encode() + b"\n"
+    path.write_bytes(written)
     return history
 
 

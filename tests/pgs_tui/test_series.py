@@ -4,7 +4,7 @@ from array import array
 
 import pytest
 
-from pgs_tui.runs.series import Reducer, Series
+from pgs_tui.runs.series import Precision, Reducer, Series
 
 
 def series_of(values: list[float | None]) -> Series:
@@ -108,3 +108,30 @@ def test_the_last_value_tells_nan_from_missing() -> None:
 def test_no_columns_and_no_width_are_harmless() -> None:
     assert reduce([1.0, 2.0], 0).low == ()
     assert Reducer().reduce(array("q", [5]), series_of([1.0]), 5, 5, 3).extent() == (math.inf, -math.inf)
+
+
+@pytest.mark.parametrize("precision", ["d", "f"])
+@pytest.mark.parametrize("cut", [0, 1, 15, 16, 17, 300, 599, 600])
+def test_many_at_once_are_the_same_as_one_by_one(precision: Precision, cut: int) -> None:
+    chance = random.Random(cut)
+    odd = [None, math.nan, math.inf, -math.inf, 1e300, -1e300]
+    values = [chance.choice(odd) if place % 97 == 0 else chance.gauss(0, 1) for place in range(600)]
+    single, blocks = Series(precision), Series(precision)
+    for value in values:
+        single.append(value)
+    for part in (values[:cut], values[cut:]):
+        nan_at = [place for place, value in enumerate(part) if value is not None and value != value]
+        blocks.extend(array("d", [math.nan if value is None else value for value in part]), nan_at)
+    assert [repr(blocks.at(index)) for index in range(600)] == [repr(single.at(index)) for index in range(600)]
+    assert blocks.marks == single.marks
+    assert blocks.extent(3, 590) == single.extent(3, 590)
+
+
+def test_float32_keeps_what_is_finite_finite() -> None:
+    series = Series("f")
+    series.append(1e300)
+    series.extend(array("d", [-1e300, math.inf]))
+    low, high = series.extent(0, 3)
+    assert math.isfinite(low)
+    assert math.isfinite(high)
+    assert list(series.marks) == [2], "infinity is none of them"
