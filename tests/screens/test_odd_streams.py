@@ -24,8 +24,8 @@ from engine.events import (
     StepTime,
 )
 from engine.rundir import RunDir
-from pgs_tui.layout import AXES
 from pgs_tui.look import GLYPH_NAMES
+from pgs_tui.runs.axis import AXES
 from pgs_tui.runs.follow import Update
 from pgs_tui.view import View
 from pgs_tui.widgets.alert_panel import AlertPanel
