@@ -14,7 +14,8 @@ from engine.config import Loaded, dump_config
 from engine.errors import UserError
 from engine.events import Alert, End, EventWriter
 from engine.exit_codes import DISK_FULL, FAILED, INTERRUPTED
-from engine.health import as_text
+from engine.health import as_text, settings_of
+from engine.health.advice import with_advice
 from engine.monitor import Sampler
 from engine.rundir import register_run, replace_text, this_process, write_run_info
 from engine.session.console import copied_to
@@ -41,9 +42,10 @@ def train_command(loaded: Loaded, command: str, run_dir: Path | None) -> int:
         closing(EventWriter(run.events)) as events,
     ):
         since = started if run.run_json.exists() else 0.0  # a new run may have been told to stop before it is up
-        readings = Readings(events.write)
+        settings = settings_of(loaded.config)
+        readings = Readings(lambda event: events.write(with_advice(event, settings)))
         inbox, monitor = ControlInbox(run.control, since), Sampler(readings, run.path)
-        session = Session(run, events, console, stop, inbox, monitor, readings=readings)
+        session = Session(run, events, console, stop, inbox, monitor, settings=settings, readings=readings)
         end = _ended(session, loaded, opened, command)
         session.emit(end)
         session.say(f"{end.status}: {end.reason}")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from engine.events.types import Advice, Scalar
+from engine.events.types import Advice, Alert, Event, Scalar
 from engine.health.symptom import Facts, Settings
 from engine.health.symptoms import SYMPTOMS
 
@@ -26,6 +27,13 @@ def advise(code: str, settings: Settings, facts: Facts = NO_FACTS) -> tuple[Advi
     remedies = symptom.remedies if symptom is not None else ()
     offered = (remedy.advice(settings, facts) for remedy in remedies)
     return tuple(advice for advice in offered if advice is not None)
+
+
+def with_advice(event: Event, settings: Settings) -> Event:
+    """The event, with the table's advice where it is an alert that opens and has none of its own."""
+    if not isinstance(event, Alert) or event.advice or event.state == "closed":
+        return event
+    return replace(event, advice=advise(event.code, settings))
 
 
 def settings_of(config: Config) -> dict[str, Scalar]:

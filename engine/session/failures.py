@@ -50,8 +50,9 @@ class Whereabouts:
 def explain(error: BaseException, config: Config, where: Whereabouts) -> Failure:
     """The failure that `error` means to the user of this config."""
     if isinstance(error, UserError):
+        exit_code = DISK_FULL if error.code == "DISK_FULL" else FAILED
         return Failure(
-            error.code, str(error), DISK_FULL if error.code == "DISK_FULL" else FAILED, error.advice, error.has_alert
+            error.code, str(error), exit_code, error.advice or _advice(error.code, config, where), error.has_alert
         )
     if isinstance(error, ConfigError):
         return Failure("BAD_CONFIG", str(error), USAGE_ERROR)
@@ -59,13 +60,19 @@ def explain(error: BaseException, config: Config, where: Whereabouts) -> Failure
         return _out_of_memory(error, config, where)
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
         reason = f"The disk is full: {error.filename or error}. Free space on it, then resume the run."
-        return Failure("DISK_FULL", reason, DISK_FULL, advise("DISK_FULL", settings_of(config)))
+        return Failure("DISK_FULL", reason, DISK_FULL, _advice("DISK_FULL", config, where))
     if (library := _kernel_library(error)) is not None:
         message = " ".join(str(error).split())
         reason = f"The kernels of {library} do not run on this machine: {message}"
-        return Failure("KERNEL_REFUSED", reason, FAILED, advise("KERNEL_REFUSED", settings_of(config)))
+        return Failure("KERNEL_REFUSED", reason, FAILED, _advice("KERNEL_REFUSED", config, where))
     reason = f"Unexpected {type(error).__name__}: {str(error).strip() or 'no message'} (traceback in console.log)"
-    return Failure("UNEXPECTED_ERROR", reason, FAILED, advise("UNEXPECTED_ERROR", settings_of(config)))
+    return Failure("UNEXPECTED_ERROR", reason, FAILED, _advice("UNEXPECTED_ERROR", config, where))
+
+
+def _advice(code: str, config: Config, where: Whereabouts) -> tuple[Advice, ...]:
+    """What the table advises; to go on from a checkpoint only where there is one."""
+    offered = advise(code, settings_of(config))
+    return tuple(one for one in offered if one.key != "train.resume_from" or where.last_checkpoint is not None)
 
 
 def _kernel_library(error: BaseException) -> str | None:

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from engine.events import Event, EventWriter, Phase
+from engine.health.advice import with_advice
+from engine.health.symptom import Settings
 from engine.monitor import Sampler
 from engine.rundir import RunDir
 from engine.session.console import Console
@@ -30,6 +32,8 @@ class Session:
     monitor: Sampler
     where: Whereabouts = field(default_factory=Whereabouts)
     now: Callable[[], float] = time.monotonic
+    settings: Settings = field(default_factory=dict)
+    """The run's own by their full keys, for advice."""
     readings: Readings | None = None
     """The monitor's, for those who judge by them."""
     followers: list[Callable[[Event], None]] = field(default_factory=list)
@@ -38,7 +42,8 @@ class Session:
     _last_progress: float = 0.0
 
     def emit(self, event: Event) -> None:
-        """Append the event to the run's log."""
+        """Append the event to the run's log; an alert without an advice of its own gets that of the table."""
+        event = with_advice(event, self.settings)
         self.events.write(event)
         for follower in self.followers:
             follower(event)
