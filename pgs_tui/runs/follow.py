@@ -14,7 +14,7 @@ from engine.events.columns import Block
 from engine.rundir import RunDir
 from pgs_tui.runs.console import ConsoleTail
 from pgs_tui.runs.life import Engine, Life
-from pgs_tui.runs.past import Past
+from pgs_tui.runs.past import FOLLOWED_BYTES, Past
 
 FASTEST = 0.1
 SLOWEST = 0.5
@@ -107,7 +107,7 @@ class Follower:
 
         `past` is what stands before the newest of its events, if that is read in its own way.
         """
-        reader = past.reader() if past else EventReader(run.events)
+        reader = past.reader() if past else EventReader(run.events, FOLLOWED_BYTES)
         return cls(reader, ConsoleTail(run.console_log), Engine(run, process).look, past=past)
 
     def poll(self) -> Iterator[Update]:

@@ -22,6 +22,7 @@ NEWEST_BYTES = 256 * 1024
 OWN_STRETCH_BYTES = 128 * 1024
 """How much is read at a time without help: little, so that keys are answered in between."""
 FOLLOWED_BYTES = 256 * 1024
+"""How much of what is new is read at a time, for the same reason."""
 MOST_WORKERS = 2
 FINGERPRINT_BYTES = 64
 PIPE_BYTES = 2**20
