@@ -96,7 +96,7 @@ KEYS: tuple[Key, ...] = (
         "s",
         "smooth",
         "smooth",
-        "smoothing: an average over the raw values, or none",
+        "smoothing: an average over the raw values with the constant in the title, or none",
     ),
     Key("inspect", ("escape",), "Esc", "out", "back", "one layer out: from the sample to the rows, then back"),
     Key("inspect", ("enter",), "Enter", "enter", "", "into the sample; on a finding of the audit: the rows with it"),

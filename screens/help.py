@@ -21,9 +21,9 @@ SIGNS: dict[ScreenName, tuple[tuple[str, str], ...]] = {
         ("◐", "getting ready, evaluating, saving"),
         ("‖", "paused or held"),
         ("✔ ■ ✖", "finished, stopped, failed or killed"),
-        ("▲", "an incident, or a value above the chart"),
-        ("×", "a value that is not a number or infinite, at its step"),
-        ("◆", "an evaluation"),
+        ("?", "the log cannot be read at the moment"),
+        ("▲ ▼", "in a chart: a value above, below it"),
+        ("1.7 ± 0.08", "in brackets at the cursor: what is usual before that step, and how far values stray from it"),
     ),
     "inspect": (
         ("┃", "a line with something that is trained"),
@@ -50,6 +50,24 @@ SIGNS: dict[ScreenName, tuple[tuple[str, str], ...]] = {
 }
 
 
+MARK_WORDS = {
+    "spike": "a spike",
+    "nan": "a value that is not a number or infinite",
+    "skipped": "a step that was skipped: its gradient moved nothing",
+    "checkpoint": "a checkpoint",
+    "eval": "an evaluation",
+    "best": "the best evaluation so far",
+    "resume": "the run went on from a checkpoint",
+    "stalled": "a step that took long, a stall",
+}
+"""The marks of the dashboard's curves, which n and N walk."""
+OTHER_MARKS = "another alert, or a finding about the data"
+TIMES = (
+    "On the time axis what lies between two processes of a run counts as nothing. On a GPU the parts of a step come "
+    "from the next step's line, which tells them."
+)
+
+
 class HelpScreen(ModalScreen[None], inherit_bindings=False):
     """Scrolls where the terminal is too low for it."""
 
@@ -65,8 +83,7 @@ class HelpScreen(ModalScreen[None], inherit_bindings=False):
 
     def __init__(self, screen: ScreenName, glyphs: GlyphName) -> None:
         super().__init__()
-        self._page = _Page(screen)
-        self._page.glyphs = glyphs
+        self._page = _Page(screen, glyphs)
 
     def compose(self) -> ComposeResult:
         yield self._page
@@ -79,9 +96,11 @@ class HelpScreen(ModalScreen[None], inherit_bindings=False):
 
 
 class _Page(Panel):
-    def __init__(self, screen: ScreenName) -> None:
+    def __init__(self, screen: ScreenName, glyphs: GlyphName) -> None:
         super().__init__(id="box")
-        self._signs = SIGNS[screen]
+        self.glyphs = glyphs
+        self._signs = SIGNS[screen] + (_marks(glyphs) if screen == "dashboard" else ())
+        self._remark = TIMES if screen == "dashboard" else ""
         self._entries = [(entry.shown, entry.help) for entry in keys_of(screen) if entry.shown]
         self._first = 0
 
@@ -107,7 +126,16 @@ class _Page(Panel):
         entries = [row for shown, help_text in self._entries for row in _entry(shown, help_text, width)]
         signs = [row for sign, meaning in self._signs for row in _entry(sign, meaning, width)]
         mouse = "Text is selected with the terminal's own means; when started with --mouse, hold Shift."
-        return [*entries, (), line(("signs", "title")), *signs, (), *wrapped(mouse, width, "dim")]
+        closing = [row for text in (self._remark, mouse) if text for row in wrapped(text, width, "dim")]
+        return [*entries, (), line(("signs", "title")), *signs, (), *closing]
+
+
+def _marks(glyphs: GlyphName) -> tuple[tuple[str, str], ...]:
+    from pgs_tui.widgets.chart_layers import MARKS, OTHER_MARK
+
+    is_ascii = glyphs == "ascii"
+    known = tuple((MARKS[kind][is_ascii], words) for kind, words in MARK_WORDS.items())
+    return (*known, (OTHER_MARK[is_ascii], OTHER_MARKS))
 
 
 def _entry(key: str, meaning: str, width: int) -> list[Line]:

@@ -1,13 +1,17 @@
 from collections import Counter
+from pathlib import Path
 
 import pytest
 from textual.binding import Binding
 
 from pgs_tui.keys import KEYS, RESERVED, ScreenName, bindings_of, hints_of, keys_of
+from pgs_tui.widgets.lines import text_of
 from screens.dashboard import DashboardScreen
+from screens.help import HelpScreen
 from screens.inspect import InspectScreen
 from screens.picker import PickerScreen
 from screens.profile import ProfileScreen
+from tests.screens.hosting import hosted
 
 MEANINGS = {
     "q": {"leave"},
@@ -80,3 +84,25 @@ def test_the_key_bar_ends_with_help_and_starts_with_how_to_leave() -> None:
 def test_every_entry_that_is_shown_is_explained(screen: ScreenName) -> None:
     assert all(entry.help for entry in keys_of(screen) if entry.shown)
     assert all(entry.shown for entry in keys_of(screen) if entry.hint)
+
+
+DOCS = Path(__file__).parents[2] / "docs" / "dashboard.md"
+HELP_SIZE = (100, 80)
+
+
+def test_the_documentation_lists_the_keys_of_the_dashboard_as_the_help_page_does() -> None:
+    rows = [row.strip() for row in DOCS.read_text().splitlines() if row.startswith("| `")]
+    assert rows == [f"| `{entry.shown}` | {entry.help} |" for entry in keys_of("dashboard") if entry.shown]
+
+
+async def test_bindings_key_bar_and_help_page_of_the_dashboard_agree(tmp_path: Path) -> None:
+    async with hosted(tmp_path, HELP_SIZE) as (app, pilot):
+        offered = app.texts["keys"]
+        await pilot.press("question_mark")
+        assert isinstance(app.screen, HelpScreen)
+        page = " ".join(" ".join(map(text_of, app.screen._page.lines)).replace("│", " ").split())
+        for entry in keys_of("dashboard"):
+            assert not entry.shown or f"{entry.shown} {entry.help}" in page, entry.shown
+            assert all(key in app.dashboard._bindings.key_to_bindings for key in entry.keys)
+        hints = hints_of("dashboard")
+        assert [f"{key} {hint}" in offered for key, hint in hints[:6]] == [True] * 6
