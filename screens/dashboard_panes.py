@@ -77,6 +77,7 @@ class DashboardPanes(Screen[None], inherit_bindings=False):
         self.grid, self.strips = Container(id="charts"), Container(id="strips")
         self._draw_axes()
         self.key_bar = KeyBar(hints_of("dashboard"), id="keys")
+        self.parts.plain_colours = self.memory.plain_colours = self.look.theme == "terminal"
         for drawn in self.drawn:
             drawn.glyphs = self.look.glyphs
 

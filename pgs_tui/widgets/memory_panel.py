@@ -33,6 +33,8 @@ class MemoryPanel(Panel):
 
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id)
+        self.plain_colours = False
+        """Whether the terminal has only its own few colours, or none."""
         self._view = MemoryView()
 
     def show(self, view: MemoryView) -> None:
@@ -75,7 +77,7 @@ class MemoryPanel(Panel):
     @property
     def _in_letters(self) -> bool:
         """Where colours do not tell the parts."""
-        return self.glyphs == "ascii" or self.app.native_ansi_color
+        return self.glyphs == "ascii" or self.plain_colours
 
     def _bar(self, width: int) -> Line:
         view = self._view

@@ -57,6 +57,8 @@ class PartsPanel(Panel):
 
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id)
+        self.plain_colours = False
+        """Whether the terminal has only its own few colours, or none."""
         self._view = PartsView()
         self._body: list[Line] = []
         self._body_key: tuple[object, ...] = ()
@@ -94,7 +96,7 @@ class PartsPanel(Panel):
 
     @property
     def _in_letters(self) -> bool:
-        return self.glyphs == "ascii" or self.app.native_ansi_color
+        return self.glyphs == "ascii" or self.plain_colours
 
     def _legend(self, told: Sequence[tuple[PartLook, float]], long: bool = False) -> Line:
         words = [

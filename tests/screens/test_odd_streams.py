@@ -32,8 +32,11 @@ from pgs_tui.widgets.alert_panel import AlertPanel
 from pgs_tui.widgets.banner import Banner
 from pgs_tui.widgets.chart_panel import ChartPanel
 from pgs_tui.widgets.cursor_line import CursorLine
+from pgs_tui.widgets.gpu_panel import GpuPanel
 from pgs_tui.widgets.lines import fit, line_width
 from pgs_tui.widgets.memory_panel import MemoryPanel
+from pgs_tui.widgets.parts_panel import PartsPanel
+from pgs_tui.widgets.rank_panel import RankPanel
 from pgs_tui.widgets.status_line import StatusLine
 from screens.live import LiveRun
 from screens.readings.charts import CHARTS
@@ -86,6 +89,7 @@ def odd_event(chance: random.Random) -> Event:
         epoch=number(),
         time=StepTime(data=maybe()),
         mem=memory,
+        rank=chance.choice((0, 0, 0, 1, 7)),
     )
     return chance.choice(
         (
@@ -132,6 +136,7 @@ def test_every_panel_can_be_drawn(seed: int, tmp_path: Path) -> None:
     live = LiveRun("x", RunDir(tmp_path), clock=lambda: 1e9)
     chart, memory, alerts = ChartPanel("loss", id="a"), MemoryPanel(id="b"), AlertPanel(id="c")
     status, banner, cursor = StatusLine(id="d"), Banner(id="e"), CursorLine(id="f")
+    parts, gpus, ranks = PartsPanel(id="g"), GpuPanel(id="h"), RankPanel(id="i")
     for _ in range(12):
         events = stamped(*(odd_event(chance) for _ in range(chance.choice((1, 3, 60)))))
         live.take(Update(events=events, life=chance.choice(("live", "gone", "starting", "elsewhere"))))
@@ -143,6 +148,13 @@ def test_every_panel_can_be_drawn(seed: int, tmp_path: Path) -> None:
         view = odd_view(chance, live)
         looking = live.looking(view, chance.choice((None, 0.9, 0.98)), read=chance.random() < 0.5)
         cursor.show(live.at_cursor(looking))
+        parts.show(live.parts(looking))
+        gpus.show(live.cards(looking))
+        ranks.show(live.ranks())
+        for drawn in (parts, gpus, ranks):
+            drawn.glyphs = chance.choice(GLYPH_NAMES)
+            for width, height in SIZES:
+                assert all(line_width(fit(row, width)) == width for row in drawn.draw(width, height))
         for name in CHARTS:
             chart.show(live.chart(name, looking))
             chart.glyphs = chance.choice(GLYPH_NAMES)
