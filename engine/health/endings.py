@@ -25,7 +25,7 @@ SYMPTOMS = {
         beyond="free space on the disk that holds train.output_dir",
     ),
     "LOG_DISK_FULL": Symptom(
-        "critical",
+        "warning",
         "the disk was full and events of the run could not be written: {reason}",
         (FEWER_FILES, SAVES_LESS_OFTEN, GO_ON),
         beyond="free space on the disk that holds train.output_dir; the training itself goes on",
