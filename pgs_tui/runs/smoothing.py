@@ -11,6 +11,11 @@ from pgs_tui.runs.series import Series
 BLOCK = 64
 """The average is kept at the end of each 64 values, with its extremes within; between them it is worked out again."""
 
+AT_ONCE = 64
+"""Blocks that are taken in together."""
+NO_BIAS = 1e-12
+"""An average that weighs this little less than 1 has no bias left that anybody could see."""
+
 
 class Smoothed:
     """`alpha * old + (1 - alpha) * new`, its bias at the start taken out; values that are not finite are passed over.
@@ -48,8 +53,9 @@ class Smoothed:
 
     def follow(self) -> Smoothed:
         """Itself, after it has taken in what the series gained."""
-        for block in range(len(self._low), len(self._raw) // BLOCK):
-            self._close(block)
+        whole = len(self._raw) // BLOCK
+        while len(self._low) < whole:
+            self._close(1 if 1 - self._weights[-1] >= NO_BIAS else min(whole - len(self._low), AT_ONCE))
         return self
 
     def extent(self, start: int, end: int) -> Extent:
@@ -77,15 +83,18 @@ class Smoothed:
         block = start // BLOCK
         return extent_of(self._averages(block, end)[start - block * BLOCK :] if start < end else ())
 
-    def _close(self, block: int) -> None:
-        averages, mean, weight = self._run(block, (block + 1) * BLOCK)
-        low, high = extent_of(averages)
-        self._low.append(low)
-        self._high.append(high)
+    def _close(self, count: int) -> None:
+        """Take in the next blocks; several at once only where there is no bias."""
+        begin = len(self._low)
+        averages, mean, weight = self._run(begin, (begin + count) * BLOCK)
+        pieces = [averages[start : start + BLOCK] for start in range(0, len(averages), BLOCK)]
+        extents = [extent_of(pieces[0])] if count == 1 else [(min(piece), max(piece)) for piece in pieces]
+        self._low.extend(low for low, _ in extents)
+        self._high.extend(high for _, high in extents)
         self._lows.grow(self._low)
         self._highs.grow(self._high)
-        self._means.append(mean)
-        self._weights.append(weight)
+        self._means.extend([mean] if count == 1 else [piece[-1] for piece in pieces])
+        self._weights.extend([weight] * count)
 
     def _averages(self, block: int, end: int) -> list[float]:
         return self._run(block, end)[0]
@@ -94,8 +103,14 @@ class Smoothed:
         """Averages from the block's first index to `end - 1`, NaN before the first finite value; mean and weight."""
         mean, weight, alpha = self._means[block], self._weights[block], self.alpha
         fresh = 1 - alpha
-        averages = []
-        for value in self._raw.values[block * BLOCK : end]:
+        averages: list[float] = []
+        values = self._raw.values[block * BLOCK : end]
+        if 1 - weight < NO_BIAS and isfinite(sum(values)):
+            for value in values:
+                mean = alpha * mean + fresh * value
+                averages.append(mean)
+            return averages, mean, weight
+        for value in values:
             if isfinite(value):
                 mean = alpha * mean + fresh * value
                 weight = alpha * weight + fresh

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from array import array
 
 import pytest
 
@@ -28,7 +29,7 @@ def some_values(count: int) -> list[float]:
     return [math.nan if chance.random() < 0.1 else chance.gauss(0, 1) for _ in range(count)]
 
 
-@pytest.mark.parametrize("count", [1, 2, BLOCK - 1, BLOCK, BLOCK + 1, 1000])
+@pytest.mark.parametrize("count", [1, 2, BLOCK - 1, BLOCK, BLOCK + 1, 700])
 def test_it_is_the_plain_average_at_every_place(count: int) -> None:
     values, series = some_values(count), Series()
     smoothed = Smoothed(series, 0.9)
@@ -52,6 +53,20 @@ def test_extremes_are_those_of_the_plain_average(count: int) -> None:
         known = [one for one in expected[start:end] if one is not None]
         plain = (min(known), max(known)) if known else (math.inf, -math.inf)
         assert smoothed.extent(start, end) == pytest.approx(plain)
+
+
+def test_a_long_series_is_averaged_in_one_go_as_step_by_step() -> None:
+    values, at_once, grown = some_values(5000), Series(), Series()
+    at_once.extend(array("d", values))
+    together, one_by_one = Smoothed(at_once, 0.9).follow(), Smoothed(grown, 0.9)
+    for value in values:
+        grown.append(value)
+        one_by_one.follow()
+    assert together.extent(100, 4900) == pytest.approx(one_by_one.extent(100, 4900))
+    expected = averages(values, 0.9)
+    for index in (63, 64, 300, 2999, 4999):
+        assert together.at(index) == pytest.approx(expected[index])
+        assert one_by_one.at(index) == pytest.approx(expected[index])
 
 
 def test_after_a_resume_it_goes_on_from_what_was_kept() -> None:
