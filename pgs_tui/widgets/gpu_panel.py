@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from pgs_tui.widgets.lines import Line, Role, Span, fit, joined, line, merged
 from pgs_tui.widgets.panel import Panel
-from pgs_tui.widgets.raster import GLYPHS, DotSpan, Raster
 
 if TYPE_CHECKING:  # the first frame has no curve
     from pgs_tui.runs.series import Columns
     from pgs_tui.widgets.plot_frame import Sight
+    from pgs_tui.widgets.raster import DotSpan
 
 LABEL_CELLS, SHORT_LABEL_CELLS = 16, 10
 NARROW = 40
@@ -130,6 +130,8 @@ class GpuPanel(Panel):
         return [(card, strip) for card in cards for strip in card.strips if (id(card), id(strip)) in kept]
 
     def _rows(self, card: Card, strip: Strip, label_cells: int, cells: int, high: int, sight: Sight) -> list[Line]:
+        from pgs_tui.widgets.raster import GLYPHS, Raster
+
         glyphs = GLYPHS[self.glyphs]
         columns = strip.columns(cells * glyphs.columns)
         low, top = _limits(columns, strip.limits)
