@@ -21,11 +21,14 @@ QUIET_SECONDS = 60.0
 LAST_CHECKPOINT = Remedy(
     "train.resume_from", to_fact("checkpoint"), "once it is stopped, this goes on from its last checkpoint"
 )
+SAVE_SOONER = Remedy(
+    "train.save_steps", to_fact("save_steps"), "it has saved nothing yet, so stopping it loses everything: save sooner"
+)
 SYMPTOMS = {
     "SILENT": Symptom(
         "warning",
         "no {what} for {age}{usual}: {words}",
-        (LAST_CHECKPOINT,),
+        (LAST_CHECKPOINT, SAVE_SOONER),
         ending="it goes on",
         beyond="console.log holds its last words, nvidia-smi says what the GPU does",
     ),

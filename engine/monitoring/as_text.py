@@ -46,7 +46,7 @@ class MonitorPrinter:
 
     def told(self, told: Told) -> None:
         """A change, with the time of the day."""
-        at = Ink(f"{time.strftime('%H:%M:%S', time.localtime(told.t))} ", "faint")
+        at = Ink(f"{_time_of_day(told.t)} ", "faint")
         if told.incident is None:
             if told.words and not self._is_brief:
                 self._paper.print(at, self._shown(told.words))
@@ -116,6 +116,13 @@ class MonitorPrinter:
 
     def _shown(self, text: str) -> str:
         return self._paper.signs.show_in_line(text, is_start=False, is_end=False)
+
+
+def _time_of_day(t: float) -> str:
+    try:
+        return time.strftime("%H:%M:%S", time.localtime(t))
+    except (OverflowError, OSError, ValueError):  # no moment that the system knows
+        return "--:--:--"
 
 
 def _hint(advice: Advice) -> str:

@@ -15,6 +15,8 @@ from engine.health.steps_watch import StepsWatch
 from engine.monitoring.source import Health
 from engine.monitoring.summary import Summary, Told
 
+NO_STEP = "no step line was found; one looks like this: step=50 loss=2.34 lr=4.5e-05"
+
 
 class Lines(Protocol):
     """Whatever brings the lines of a log."""
@@ -135,6 +137,8 @@ class LogSource:
     def _begin_to_follow(self) -> None:
         """From now on lines come when they are written; those of the past came no later than the file's last change."""
         self._is_past = False
+        if self.summary.step is None and not self._follows:
+            self.notes.append(NO_STEP)
         changed = self._lines.changed()
         if changed is not None:
             self._log.t = changed

@@ -35,7 +35,7 @@ class RunSource:
 
     def poll(self) -> Iterator[Told]:
         """What has changed since the last time. Raises OSError."""
-        life = liveness(self.run)  # first, so that no event can be younger than what is said of the engine
+        self._life = liveness(self.run)  # first, so that no event can be younger than what is said of the engine
         more = True
         while more:
             batch = self._reader.poll()
@@ -48,7 +48,6 @@ class RunSource:
             for stamped in batch.events:
                 yield from self._take(stamped)
             more = batch.more
-        self._life = life
         yield from self._look()
 
     @property
