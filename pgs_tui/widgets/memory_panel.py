@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from pgs_tui.format import gib
 from pgs_tui.widgets.bars import Part, bar, stacked_bar, with_mark
-from pgs_tui.widgets.lines import Line, Span, first_fitting, fit, joined, line, line_width
+from pgs_tui.widgets.lines import Line, Span, first_fitting, fit, joined, line, line_width, wrapped
 from pgs_tui.widgets.panel import Panel
 
 SHORTEST_BAR = 10
+SHORTEST_BAR_BESIDE_WORDS = 24
 AMOUNT_CELLS = 7
 
 
@@ -26,6 +27,10 @@ class MemoryView:
     estimate: float | None = None
     readings: tuple[tuple[str, str], ...] = ()
     alarm: str = ""
+    expected: str = ""
+    """What the peak was expected to consist of, in words."""
+    others: tuple[tuple[str, float, float | None], ...] = ()
+    """Further cards: name, used and total."""
 
 
 class MemoryPanel(Panel):
@@ -66,11 +71,10 @@ class MemoryPanel(Panel):
         if view.used is None:
             return [line(("no reading yet", "dim"))]
         if height > len(view.parts) + 1 and view.parts:
-            displaced = [self._readings(len(view.readings))] if view.alarm else []
-            return [self._bar(width), *self._part_rows(width), *displaced]
+            return [self._bar(width), *self._part_rows(width), *self._more(width)]
         legend = self._legend()
         beside = width - line_width(legend) - 3
-        if height >= 2 or beside < SHORTEST_BAR:
+        if height >= 2 or beside < SHORTEST_BAR_BESIDE_WORDS:
             return [self._bar(width), legend]
         return [joined([self._bar(beside), legend])]
 
@@ -98,6 +102,18 @@ class MemoryPanel(Panel):
             amount = line((gib(part.amount).rjust(AMOUNT_CELLS - 1) + " ", "text"))
             share = bar(part.amount / whole, room) if room >= SHORTEST_BAR and whole > 0 else ""
             rows.append((*name, *amount, *line((share, part.role))))
+        return rows
+
+    def _more(self, width: int) -> list[Line]:
+        """What there is besides, for as many rows as are left: the readings that an alarm displaced, and so on."""
+        view = self._view
+        rows = [self._readings(len(view.readings))] if view.alarm else []
+        rows += wrapped(view.expected, width, "dim")
+        for name, used, total in view.others:
+            words = f"{name}  {gib(used)}" + (f" / {gib(total)}" if total else "") + " GiB "
+            room = width - len(words) - 1
+            share = bar(used / total, room) if total and room >= SHORTEST_BAR else ""
+            rows.append(line((words, "text"), (share, "series-1")))
         return rows
 
     def _legend(self) -> Line:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pgs_tui.format import percent
-from pgs_tui.widgets.lines import Line, Role, Span, joined, line
+from pgs_tui.widgets.lines import Line, Role, Span, first_fitting, joined, line
 from pgs_tui.widgets.panel import Panel
 
 if TYPE_CHECKING:  # the first frame has no curve
@@ -82,6 +82,9 @@ class PartsPanel(Panel):
             self._legend(told),
             self._legend([one for one in told if one in largest]),
         ]
+
+    def brief(self, width: int) -> Line:
+        return first_fitting([joined([self.title(), form], "  ") for form in (*self.summary(), ())], width)
 
     def body(self, width: int, height: int) -> Sequence[Line]:
         view = self._view

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from engine.events import Gpu, Host, Step
+from engine.events import Estimate, Gpu, Host, Step
 from pgs_tui.format import gib, plain, whole
 from pgs_tui.runs.history import History
 from pgs_tui.widgets.bars import MARK, Part
 from pgs_tui.widgets.lines import Role
 from pgs_tui.widgets.memory_panel import MemoryView
 from screens.readings.gpus import alarm_of
+
+LEAST_TOLD = 0.05
+"""GiB; smaller parts of what is expected are not named."""
 
 
 def memory_of(history: History) -> MemoryView:
@@ -47,7 +50,20 @@ def _gpu_memory(history: History, gpu: Gpu | None, step: Step | None) -> MemoryV
         estimate=history.estimate.peak if history.estimate else None,
         readings=_gpu_readings(history, gpu),
         alarm=alarm_of(gpu) or _alarm_elsewhere(history, gpu),
+        expected=_expected(history.estimate) if history.estimate else "",
+        others=tuple(
+            (f"GPU {other.index}", other.used_by_us, other.total)
+            for _, other in sorted(history.gpus.items())
+            if other is not gpu and other.used_by_us is not None
+        ),
     )
+
+
+def _expected(estimate: Estimate) -> str:
+    """The expected peak: the moment of a step in which it is reached, and its parts, the largest first."""
+    parts = sorted(estimate.components.items(), key=lambda part: -part[1])
+    told = " · ".join(f"{plain(name)} {gib(amount)}" for name, amount in parts if amount >= LEAST_TOLD)
+    return f"expected at the peak, {plain(estimate.decides)}: {told}"
 
 
 def _gpu_readings(history: History, gpu: Gpu | None) -> tuple[tuple[str, str], ...]:

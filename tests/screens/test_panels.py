@@ -93,6 +93,14 @@ async def test_several_cards_each_have_their_strips(tmp_path: Path) -> None:
         assert "GPU 1: GPU is lost" in app.texts["gpu"]
 
 
+async def test_the_memory_of_all_cards_is_shown_where_there_is_room(tmp_path: Path) -> None:
+    async with hosted(tmp_path, (80, 24)) as (app, pilot):
+        await app.deliver(pilot, night(gpus=3))
+        assert "2 more" in app.texts["memory"]
+        await pilot.press("m", "5")
+        assert all(f"GPU {index}  15.7 / 39.4 GiB" in app.texts["memory"] for index in (1, 2))
+
+
 async def test_a_run_on_the_cpu_says_that_there_is_no_gpu(tmp_path: Path) -> None:
     measured = Host(cpu=187, rss=1.23, disk_free=312, cores=2, memory_available=19, memory_total=24)
     async with hosted(tmp_path, LARGE) as (app, pilot):
@@ -142,6 +150,7 @@ async def test_m_shows_a_pane_alone_and_tab_goes_on_to_the_next(tmp_path: Path) 
         assert "98 %" in app.texts["moved"] or "97 %" in app.texts["moved"], "what comes into sight is up to date"
         await pilot.press("shift+tab", "5")
         assert "■ weights" in app.texts["memory"] and app.dashboard.memory.size == (80, 22)
+        assert "expected at the peak, backward: weights 8.0" in app.texts["memory"]
         await pilot.press("escape")
         assert set(app.texts) == set(whole)
         assert layout_file.load()[0] == Layout(), "what was alone is not remembered"
