@@ -9,6 +9,7 @@ from pathlib import Path
 
 from engine.events.types import Advice, Scalar
 from engine.health.advice import as_text
+from engine.health.partners import partners as partners_of
 from engine.rundir import RunDir
 
 Changes = Mapping[str, Scalar]
@@ -62,6 +63,19 @@ def base_of(run: RunDir, command: str | None) -> Base | None:
         return None
     written = _config_in(command)
     return (_written_by_hand(written, run) if written is not None else None) or Base(run.config_yaml)
+
+
+def completed(changes: Changes, run: RunDir) -> Changes:
+    """The changes with what has to change together with them; alerts of earlier versions do not name it."""
+    from engine.config import ConfigError, load_config
+    from engine.health import settings_of
+
+    try:
+        settings = settings_of(load_config(run.config_yaml, check_files=False).config)
+    except ConfigError:
+        return changes
+    partners = [pair for key, value in changes.items() for pair in partners_of(key, value, settings)]
+    return {**dict(partners), **changes}
 
 
 def _written_by_hand(path: Path, run: RunDir) -> Base | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -72,7 +73,7 @@ class DashboardActing(DashboardShowing):
         if alert is None or self.live is None:
             self.say("n goes to an alert; w then writes a config with what it advises")
             return
-        from screens.alert_writing import base_of, ways_of, why_nothing_to_write
+        from screens.alert_writing import base_of, completed, ways_of, why_nothing_to_write
 
         ways = ways_of(alert.advice)
         if not ways:
@@ -83,7 +84,12 @@ class DashboardActing(DashboardShowing):
         if base is None:
             self.say(f"the config of this run is not known: {self.live.run.config_yaml} is not there", "bad")
             return
-        self._choose(alert.title, ways, lambda way: self._ask_where(base, way))
+        run = self.live.run
+
+        def take(way: Way) -> None:
+            self._ask_where(base, replace(way, changes=completed(way.changes, run)))
+
+        self._choose(alert.title, ways, take)
 
     def _choose(self, title: str, ways: list[Way], take: Callable[[Way], None]) -> None:
         if len(ways) == 1:
@@ -125,14 +131,18 @@ class DashboardActing(DashboardShowing):
 
     def _save(self, base: Base, way: Way, target: Path, overwrite: bool) -> None:
         from pgs_tui.invocation import own_command
-        from screens.confirm import Answer, Confirm
         from screens.profile_writing import save
 
         try:
             written = save(base.path, {**base.changes, **way.changes}, target, overwrite)
         except (OSError, ValueError) as error:
-            self.say(f"not written: {' '.join(str(error).split())}", "bad")
+            self._tell("not written", " ".join(str(error).split()))
             return
         going = " once this run has ended" if self.live is not None and self.live.going else ""
-        text = f"Written: {written}. Start it{going} with: {own_command()} {shlex.quote(str(written))}"
-        self.app.push_screen(Confirm("written", text, [Answer("on", "Go on")], self.key_bar.glyphs))
+        command = f"{own_command()} {shlex.quote(str(written))}"
+        self._tell("written", f"Written: {written}. Start it{going} with: {command}")
+
+    def _tell(self, title: str, text: str) -> None:
+        from screens.confirm import Answer, Confirm
+
+        self.app.push_screen(Confirm(title, text, [Answer("on", "Go on")], self.key_bar.glyphs))

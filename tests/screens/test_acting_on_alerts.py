@@ -124,11 +124,20 @@ async def test_a_run_without_a_config_is_said(desk: Desk) -> None:
     assert "the config of this run is not known" in desk.shown
 
 
-async def test_a_value_that_the_config_refuses_is_said_and_nothing_is_written(desk: Desk) -> None:
+async def test_what_has_to_change_with_it_is_written_too_where_an_old_alert_does_not_name_it(desk: Desk) -> None:
     await desk.alert(replace(RATE, also=()))
     await desk.pilot.press("enter")
     await desk.pilot.pause()
-    assert "not written" in desk.shown and not (desk.folder / "mine-2.yaml").exists()
+    config = load_config(desk.folder / "mine-2.yaml", check_files=False).config
+    assert config.train.learning_rate == 1e-5 > config.train.min_learning_rate
+
+
+async def test_a_value_that_the_config_refuses_is_said_in_full_and_nothing_is_written(desk: Desk) -> None:
+    await desk.alert(Advice(key="train.learning_rate", value=7.0))
+    await desk.pilot.press("enter")
+    await desk.pilot.pause()
+    assert "not written" in desk.shown and "train.learning_rate" in desk.shown
+    assert not (desk.folder / "mine-2.yaml").exists()
 
 
 async def test_w_without_an_alert_says_what_it_is_for(desk: Desk) -> None:
