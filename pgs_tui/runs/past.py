@@ -141,22 +141,27 @@ def _usual_workers() -> int:
 class _Workers:
     """Processes that read a log in turns: portion by portion, the next one always comes from the next of them.
 
-    As soon as one fails all are stopped, and nothing comes from them any more.
+    The first begins at once, with the survey, and waits at its full pipe until somebody reads on: the screen is still
+    starting then. The others begin when portions are asked for. As soon as one fails all are stopped, and nothing
+    comes from them any more.
     """
 
     def __init__(self, descriptor: int, count: int, sizes: tuple[int, int]) -> None:
-        self._processes: Sequence[subprocess.Popen[bytes]] = ()
+        self._processes: tuple[subprocess.Popen[bytes], ...] = ()
+        self._missing = tuple((descriptor, (worker, count, *sizes)) for worker in range(count))
         self._turn = 0
-        try:
-            self._processes = [_started(descriptor, (worker, count, *sizes)) for worker in range(count)]
-        except OSError:  # no memory, or no processes left: it goes without them
-            self.end()
+        self._at_work = False
+        self._start(1)
 
     def survey(self) -> Portion | None:
         return self._read(self._processes[0]) if self._processes else None
 
     def portion(self, begin: int) -> Portion | None:
         """The portion that begins there; None if it does not come."""
+        if self._processes and not self._at_work:
+            self._at_work = True
+            self._start(len(self._missing))
+            self._let_run_ahead()
         while self._processes:
             portion = self._read(self._processes[self._turn])
             if portion is None or portion.begin != begin:
@@ -166,6 +171,19 @@ class _Workers:
             if portion.end > begin:
                 return portion
         return None
+
+    def _start(self, count: int) -> None:
+        now, self._missing = self._missing[:count], self._missing[count:]
+        try:
+            for descriptor, numbers in now:
+                self._processes += (_started(descriptor, numbers),)
+        except OSError:  # no memory, or no processes left: it goes without them
+            self.end()
+
+    def _let_run_ahead(self) -> None:
+        for process in self._processes:
+            with suppress(OSError):  # a smaller pipe does as well
+                fcntl.fcntl(process.stdout or -1, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
 
     def kill(self) -> None:
         """Whoever waits for one of them waits no longer."""
@@ -200,10 +218,11 @@ def _started(descriptor: int, numbers: Sequence[int]) -> subprocess.Popen[bytes]
     code = Path(__file__).parents[2]
     environment = {**os.environ, "PYTHONPATH": str(code), "PYTHONSAFEPATH": "1"}
     arguments = (sys.executable, "-S", "-m", WORKER, *map(str, numbers))
-    process = subprocess.Popen(
-        arguments, stdin=descriptor, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment
+    return subprocess.Popen(
+        arguments,
+        stdin=descriptor,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,  # Linux shares cores among sessions: it must not take from the screen's
+        env=environment,
     )
-    assert process.stdout is not None, "a worker without a pipe"
-    with suppress(OSError):  # a worker that is ahead then need not stop at once
-        fcntl.fcntl(process.stdout, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
-    return process
