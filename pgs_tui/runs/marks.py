@@ -74,6 +74,8 @@ class Marks:
     """Steps by kind, each an ascending array; a mark is made only when it is looked at."""
 
     def __init__(self, incidents: Incidents) -> None:
+        self.version = 0
+        """Grows whenever a mark may have come, gone or changed."""
         self._incidents = incidents
         self._plain: dict[Place, array[int]] = {place: array("q") for place in PLAIN}
         self._touched: dict[MarkKind, _Touched] = {}
@@ -81,8 +83,14 @@ class Marks:
     def __len__(self) -> int:
         return sum(len(steps) for steps in self._rows())
 
+    @property
+    def last_step(self) -> int | None:
+        """The last marked step."""
+        return max((steps[-1] for steps in self._rows() if steps), default=None)
+
     def add(self, kind: MarkKind, step: int, metric: str | None = None) -> None:
         """Mark a step."""
+        self.version += 1
         steps = self._plain[kind, metric]
         place = bisect_left(steps, step)
         if place == len(steps) or steps[place] != step:
@@ -90,19 +98,23 @@ class Marks:
 
     def add_behind(self, kind: MarkKind, steps: Iterable[int], metric: str | None = None) -> None:
         """Mark ascending steps, all of them behind those that have a mark of this kind."""
+        self.version += 1
         self._plain[kind, metric].extend(steps)
 
     def take_alert(self, alert: Alert) -> None:
         """Mark the step that an alert speaks of; its incident must be among the incidents."""
+        self.version += 1
         if alert.step is not None and abs(alert.step) <= LARGEST_STEP:
             self._touched.setdefault(kind_of(alert.code), _Touched()).add(alert.step, alert.id)
 
     def take_finding(self, incident_id: str, step: int) -> None:
         """Mark where a finding about the data was told."""
+        self.version += 1
         self._touched.setdefault("audit", _Touched()).add(step, incident_id)
 
     def rewind(self, from_step: int) -> None:
         """Take the marks of later steps away; where the run was resumed stays marked."""
+        self.version += 1
         for (kind, _), steps in self._plain.items():
             if kind != "resume":
                 del steps[bisect_right(steps, from_step) :]

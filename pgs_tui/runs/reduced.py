@@ -26,6 +26,7 @@ class Reduced:
         self._marks = marks
         self._reducers: dict[str, Reducer] = {}
         self._gpu_reducers: dict[tuple[int, GpuField], GpuReducer] = {}
+        self._marked: dict[frozenset[str] | None, tuple[tuple[object, ...], tuple[tuple[float, Mark], ...]]] = {}
 
     def columns(self, metric: str, start: float, end: float, count: int, axis: AxisName) -> Columns:
         """A metric."""
@@ -74,7 +75,17 @@ class Reduced:
         self, start: float, end: float, count: int, axis: AxisName, metrics: Collection[str] | None
     ) -> tuple[tuple[float, Mark], ...]:
         """Position and the gravest mark of each column that has one."""
-        return self._marks.in_columns(self._table.axes, axis, start, end, count, metrics)
+        kinds = frozenset(metrics) if metrics is not None else None
+        newest, marked = self._table.axes.steps[-1:], self._marks.last_step
+        is_ahead = (
+            bool(newest) and marked is not None and marked > newest[0]
+        )  # it stands at the newest step, which moves
+        key = (start, end, count, axis, self._marks.version, newest[0] if is_ahead else None)
+        known = self._marked.get(kinds)
+        if known is None or known[0] != key:
+            found = self._marks.in_columns(self._table.axes, axis, start, end, count, metrics)
+            known = self._marked[kinds] = key, found
+        return known[1]
 
     def _reducer(self, name: str) -> Reducer:
         return self._reducers.setdefault(name, Reducer())

@@ -68,8 +68,8 @@ def _elsewhere(situation: Situation, state: State) -> State:
         sign=state.sign,
         word=f"{state.word} on {host}",
         role=state.role,
-        sentence=f"{state.sign} its engine runs on {host}, and cannot be seen from here: only its log tells of it",
-        more=state.sentence or "stop and pause are written to its folder, where the engine looks for them",
+        sentence=f"{state.sign} its engine runs on {host}: from here only its log can be seen",
+        more=state.sentence or "stop and pause are written to its folder, where it looks for them",
     )
 
 

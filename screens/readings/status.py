@@ -20,7 +20,6 @@ def status_of(situation: Situation) -> Status:
     history = situation.history
     state = state_of(situation)
     age, age_role = _age(situation)
-    running = situation.outcome == "running"
     return Status(
         name=situation.name,
         state=state.word,
@@ -29,11 +28,18 @@ def status_of(situation: Situation) -> Status:
         step=history.last_step,
         total=history.total_steps,
         epoch=history.epoch,
-        remaining=history.remaining_seconds() if running and not situation.loading else None,
+        remaining=history.remaining_seconds() if _goes_on(situation) else None,
         age=age,
         age_role=age_role,
         held=situation.held,
     )
+
+
+def _goes_on(situation: Situation) -> bool:
+    """Whether it can be said how long it still takes."""
+    phase = situation.history.phase
+    is_paused = phase is not None and phase.name == "paused"
+    return situation.outcome == "running" and not (situation.loading or situation.trouble or is_paused)
 
 
 def _age(situation: Situation) -> tuple[str, Role]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 from engine.events import Alert, Audit, AuditFlag, Checkpoint, Eval, Event, Resume
@@ -139,3 +140,20 @@ def test_steps_without_a_loss_are_looked_at_once_a_column() -> None:
     history.marks.at = lambda step: looked.append(step) or at(step)  # type: ignore[method-assign]
     assert len(history.column_marks(1, 5_000, 100)) == 100
     assert len(looked) <= 100
+
+
+def test_what_is_marked_is_drawn_at_once_and_taken_away_again() -> None:
+    history = history_of(*steps(1, 9))
+    assert history.column_marks(1, 10, 9) == ()
+    history.take(Checkpoint(step=7, path="c", seconds=1.0, bytes=1), 0.0)
+    assert [mark.kind for _, mark in history.column_marks(1, 10, 9)] == ["checkpoint"]
+    history.take(alert(9, severity="info"), 0.0)
+    assert [mark.severity for _, mark in history.column_marks(1, 10, 9)] == ["info", "info"]
+    history.take(replace(alert(9, severity="critical"), state="update"), 0.0)
+    assert [mark.severity for _, mark in history.column_marks(1, 10, 9)] == ["info", "critical"]
+    history.take(alert(12, id="ahead"), 0.0)
+    assert [x for x, _ in history.column_marks(1, 15, 14)] == [7.0, 9.0], "until there is such a step"
+    history.take(step(12), 0.0)
+    assert [x for x, _ in history.column_marks(1, 15, 14)] == [7.0, 9.0, 12.0]
+    history.take(step(8), 0.0)
+    assert [x for x, _ in history.column_marks(1, 15, 14)] == [7.0]

@@ -109,6 +109,15 @@ async def test_while_it_trains_nothing_takes_room_from_the_curves(tmp_path: Path
         assert "banner" not in app.texts
 
 
+async def test_how_long_it_still_takes_is_not_said_while_it_waits(tmp_path: Path) -> None:
+    async with hosted(tmp_path) as (app, pilot):
+        steps = [step(number) for number in range(1, 20)]
+        await app.deliver(pilot, Update(events=stamped(START, Phase(name="training"), *steps), life="live"))
+        assert "ETA" in app.texts["status"]
+        await app.deliver(pilot, Update(events=stamped(Phase(name="paused"), start=1020.0), life="live"))
+        assert "ETA" not in app.texts["status"]
+
+
 async def test_the_keys_are_those_of_a_run_that_goes_on_in_every_such_state(tmp_path: Path) -> None:
     async with hosted(tmp_path) as (app, pilot):
         await app.deliver(pilot, Update(events=stamped(Phase(name="compiling")), life="live"))
