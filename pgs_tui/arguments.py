@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 from pgs_tui.look import THEME_NAMES, ThemeName
 
@@ -11,19 +12,26 @@ HELP = """\
 usage: pgs-tui [--gpu NAME | --gpu_memory_gb N]
        pgs-tui CONFIG [--section.field VALUE ...]
        pgs-tui attach [RUN]
+       pgs-tui --once [RUN] [--json]
+       pgs-tui export [RUN] --svg | --text | --csv | --markdown [--panel NAME] [--out FILE]
        pgs-tui inspect [CONFIG | RUN] [--row N] [--section.field VALUE ...]
        pgs-tui profile [CONFIG | RUN] [--gpu NAME | --gpu_memory_gb N] [--section.field VALUE ...]
 
 Without a CONFIG it lists those below this folder: what each trains, its memory, whether it fits this GPU, how its
 last run went. With one (a YAML file, or a name such as quickstart) it trains it in a process of its own and shows it
-live. The run goes on when this window closes; attach opens it again. RUN is a path, a run id, the beginning of one,
-or latest; without it, the newest run that is going. inspect shows the data of a config or a run as training sees it:
+live. The run goes on when this window closes; attach opens it again, --once prints it as it is now, export writes a
+chart of it, its steps or a report into a file. RUN is a path, a run id, the beginning of one, or latest; without it,
+the newest run that is going. inspect shows the data of a config or a run as training sees it:
 every token, which of them are trained, and what is odd. profile shows whether it fits a GPU, before anything is
 downloaded, and what other values of its keys would change.
 
   --section.field VALUE   override a value of the config, for example --train.learning_rate 1e-5
   --theme NAME            dark, light, or terminal (its own 16 colours); --light is short for the second
-  --mouse                 let the mouse set the focus (off: the terminal's own text selection works)
+  --mouse                 let the mouse set the focus (off: the terminal's own text selection works; with it, hold
+                          Shift, or Option on a Mac, to select text)
+  --once, --json          print the dashboard of a run once, as text or as one line of JSON (docs/export.md)
+  --panel NAME            with export --svg or --text: which chart (loss)
+  --out FILE              with export: the new file to write; without it a name in the run's folder exports/
   --bell                  ring the terminal's bell when something critical happens to the run on the screen
   --on-critical CMD       run this in a shell then; $PGS_RUN, $PGS_CODE, $PGS_STEP, $PGS_MEANING and others tell it what
                           (docs/monitor.md)
@@ -39,6 +47,9 @@ downloaded, and what other values of its keys would change.
 Without a terminal (a pipe, cron, nohup) --plain is taken. Environment: PGS_TUI_THEME, PGS_TUI_GLYPHS (braille,
 blocks, ascii), PGS_TUI_BELL=1, PGS_TUI_ON_CRITICAL, NO_COLOR. Keys: press ? on the screen.
 """
+
+ExportFormat = Literal["svg", "text", "csv", "markdown"]
+FORMATS_OF_FLAGS: dict[str, ExportFormat] = {f"--{name}": name for name in get_args(ExportFormat)}
 
 
 class UsageError(ValueError):
@@ -59,6 +70,11 @@ class Arguments:
     gpu_memory: float | None = None
     bell: bool = False
     on_critical: str | None = None
+    once: bool = False
+    json: bool = False
+    export_as: ExportFormat | None = None
+    panel: str | None = None
+    out: str | None = None
     only: str = ""
     """`--help`, `--version` or `--reset-terminal`: that and nothing else."""
 
@@ -92,11 +108,27 @@ def parse(argv: Sequence[str]) -> Arguments:
             parsed.bell = True
         elif flag in ("--on-critical", "--on_critical"):
             parsed.on_critical = given if equals else _value(flag, waiting)
+        elif word == "--once":
+            parsed.once = True
+        elif word == "--json":
+            parsed.json = True
+        elif word in FORMATS_OF_FLAGS:
+            parsed.export_as = _one_format(parsed.export_as, FORMATS_OF_FLAGS[word])
+        elif flag == "--panel":
+            parsed.panel = given if equals else _value(flag, waiting)
+        elif flag == "--out":
+            parsed.out = given if equals else _value(flag, waiting)
         elif word == "--plain":
             parsed.plain = True
         else:
             raise UsageError(f"unknown option {word}; an override has a section, as in --train.epochs 2 (see --help)")
     return parsed
+
+
+def _one_format(known: ExportFormat | None, wanted: ExportFormat) -> ExportFormat:
+    if known not in (None, wanted):
+        raise UsageError(f"--{known} and --{wanted} are two formats; give one of them")
+    return wanted
 
 
 def _value(flag: str, waiting: list[str]) -> str:

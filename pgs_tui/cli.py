@@ -39,6 +39,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         if arguments.only:
             return _only(arguments.only)
         _refuse_waking_without_a_run(arguments)
+        if arguments.once or arguments.json:
+            return _once(arguments)
         if arguments.words[:1] == ["profile"]:
             return _profile(arguments)
         if not arguments.words and not arguments.overrides:
@@ -137,6 +139,19 @@ def _attach(arguments: Arguments) -> int:
     return show(AttachTo(run, info.name if info else run.id, past), _look(arguments), waking=_waking(arguments))
 
 
+def _once(arguments: Arguments) -> int:
+    words = arguments.words[1:] if arguments.words[:1] == ["attach"] else arguments.words
+    if not arguments.once:
+        raise UsageError("--json belongs to --once: pgs-tui --once [RUN] --json")
+    if len(words) > 1 or arguments.overrides or arguments.row is not None:
+        raise UsageError("--once takes one run and nothing else: pgs-tui --once [RUN]")
+    from pgs_tui.once import print_once
+    from pgs_tui.opening import find_run
+
+    run = find_run(words[0] if words else None)
+    return print_once(run, _look(arguments), arguments.json, sys.stdout, os.environ)
+
+
 def _inspect(arguments: Arguments) -> int:
     if len(arguments.words) > 2:
         raise UsageError(f"one config or run at a time: found {' and '.join(arguments.words[1:])}")
@@ -168,7 +183,7 @@ def _profile(arguments: Arguments) -> int:
 
 
 def _refuse_waking_without_a_run(arguments: Arguments) -> None:
-    is_shown = not arguments.plain and arguments.words[:1] != ["inspect"] and _has_screen()
+    is_shown = not (arguments.plain or arguments.once) and arguments.words[:1] != ["inspect"] and _has_screen()
     if (arguments.bell or arguments.on_critical) and not is_shown:
         raise UsageError(WAKING_IS_FOR_RUNS)
 

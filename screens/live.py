@@ -37,7 +37,7 @@ from screens.readings.looking import Looking, looking_at
 from screens.readings.memory import memory_of
 from screens.readings.parts import parts_of
 from screens.readings.ranks import ranks_of
-from screens.readings.situation import Situation
+from screens.readings.situation import Outcome, Situation
 from screens.readings.status import status_changes_in, status_of
 
 if TYPE_CHECKING:  # what the first charts do not need is imported after them
@@ -61,6 +61,17 @@ class LiveRun:
     def going(self) -> bool:
         """True until the run has ended, as far as is known."""
         return self._situation().outcome == "running"
+
+    @property
+    def outcome(self) -> Outcome:
+        """How the run ended, or that it has not."""
+        return self._situation().outcome
+
+    @property
+    def age(self) -> float | None:
+        """How many seconds ago the newest event was written; None without one."""
+        last = self.history.last_t
+        return max(self._clock() - last, 0.0) if last is not None else None
 
     @property
     def paused(self) -> bool:

@@ -1,0 +1,1 @@
+"""What is taken out of the screen: a run as text, JSON, pictures, tables and reports. No terminal is needed."""
