@@ -19,6 +19,8 @@ from engine.health.last_words import LastWords, Tracebacks
 _CONTINUES = re.compile(r"continues after step (?P<step>\d{1,15}) from (?P<checkpoint>.+)")
 _ENDS = re.compile(r"(?P<status>finished|stopped|failed): (?P<reason>.+)")
 _TOTAL = re.compile(r"; (?P<total>[\d,]{1,19}) steps$")
+LARGEST_BATCH = 1e12
+"""More tokens are in no step: something else was logged under these names."""
 _STATUS: dict[str, EndStatus] = {"finished": "finished", "stopped": "stopped", "failed": "failed"}
 
 
@@ -99,6 +101,7 @@ class ForeignLog:
 
 def _step_of(line: ConsoleStep) -> Step:
     unknown = math.nan
+    tokens = _tokens_of(line)
     return Step(
         step=line.step,
         epoch=line.epoch if line.epoch is not None else unknown,
@@ -106,9 +109,16 @@ def _step_of(line: ConsoleStep) -> Step:
         lr=line.lr if line.lr is not None else unknown,
         grad_norm=line.grad_norm,
         dt=line.dt if line.dt is not None else unknown,
-        tokens=0,
-        slots=0,
+        tokens=tokens,
+        slots=tokens,
         loss_tokens=0,
         tok_s=line.tok_s if line.tok_s is not None else unknown,
         skipped=line.skipped,
     )
+
+
+def _tokens_of(line: ConsoleStep) -> int:
+    """By the line's own speed and time; 0 where it does not tell them."""
+    if line.tok_s is None or line.dt is None or not 0 < line.tok_s * line.dt < LARGEST_BATCH:
+        return 0
+    return round(line.tok_s * line.dt)

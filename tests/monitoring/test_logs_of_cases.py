@@ -119,3 +119,23 @@ def test_a_healthy_log_that_is_thinned_has_no_incident(monitor: Monitor, log_of:
     ]
     code, document = monitor(log_of(log))
     assert found(document) == [] and code == 0 and document["health"] == "ok"
+
+
+def test_steps_that_stall_and_a_speed_that_stays_low_are_told_by_dt_and_tok_s(monitor: Monitor, log_of: LogOf) -> None:
+    def line(step: int, speed: float, seconds: float) -> str:
+        return f"step={step}  loss={2 - 0.001 * step:.4g} lr=1e-05 tok/s={speed:.0f} dt={seconds:.3g}s"
+
+    log = [line(step, 6000 + 10 * w(step), 1.2 + 0.01 * w(step)) for step in range(1, 301)]
+    log[150] = line(151, 120, 60.0)
+    log += [line(step, 2000 + 10 * w(step), 3.6 + 0.01 * w(step)) for step in range(301, 500)]
+    codes = [code for code, *_ in found(monitor(log_of(log))[1])]
+    assert "STALL" in codes and "THROUGHPUT_LOW" in codes
+
+
+def test_an_evaluation_that_rises_while_the_loss_falls_is_told(monitor: Monitor, log_of: LogOf) -> None:
+    log = [
+        f"step={step}  loss={2 - 0.004 * step:.4g} lr=1e-05 dt=1s"
+        + (f" eval={1.4 + 0.004 * abs(step - 150):.4g}" if step % 25 == 0 else "")
+        for step in range(1, 400)
+    ]
+    assert [code for code, *_ in found(monitor(log_of(log))[1])] == ["EVAL_RISES"]
