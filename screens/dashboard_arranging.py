@@ -73,7 +73,10 @@ class DashboardArranging(DashboardSeeing):
 
     def action_log_axis(self) -> None:
         panel = self._focused_panel or self.arrangement.alone
-        self.rearrange(self.arrangement.with_log_axes((panel,) if panel in LOGGABLE else WITH_LOG_AXIS))
+        if panel is not None and panel not in LOGGABLE:
+            self.say(f"{WORDS[panel]}: there is no axis that could be logarithmic")
+        else:
+            self.rearrange(self.arrangement.with_log_axes((panel,) if panel is not None else WITH_LOG_AXIS))
 
     def action_smooth(self) -> None:
         smoothing = SMOOTHINGS[(SMOOTHINGS.index(self.arrangement.smoothing) + 1) % len(SMOOTHINGS)]

@@ -29,6 +29,7 @@ if TYPE_CHECKING:  # what the first frame does not need is imported after it
     from screens.readings.looking import Looking
 
 REFRESH_SECONDS = 0.25
+SLOW_SECONDS = 1.0
 MESSAGE_SECONDS = 8.0
 SOONEST = 0.05
 REST_SECONDS = 0.12
@@ -113,7 +114,14 @@ class DashboardShowing(DashboardPanes):
         """At most once every REFRESH_SECONDS, and at once after a quiet time."""
         if self._refresh_timer is None:
             wait = max(self._refreshed + REFRESH_SECONDS - time.monotonic(), 0.001)
-            self._refresh_timer = self.set_timer(wait, self.show_now)
+            self._refresh_timer = self.set_timer(wait, self._refresh)
+
+    def _refresh(self) -> None:
+        """Over a slow link less often: what nobody has seen yet is not shown once more."""
+        if getattr(self.app, "terminal_is_behind", False):
+            self._refresh_timer = self.set_timer(SLOW_SECONDS, self._refresh)
+        else:
+            self.show_now()
 
     def show_now(self) -> None:
         """Bring everything on the screen up to date."""
@@ -253,6 +261,8 @@ class DashboardShowing(DashboardPanes):
 
     def panels_changed(self) -> None:
         self.show_now()
+        if self._held and self.live is not None:  # what comes into sight must show something
+            self._show_curves()
 
     def note_layout(self) -> None:
         if self.layout_note:

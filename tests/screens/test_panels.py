@@ -179,6 +179,26 @@ async def test_brackets_move_the_pane_in_focus(tmp_path: Path) -> None:
         assert [one.id for one in app.dashboard.charts if one.display] == ["grad_norm", "loss", "tok_s", "dt"]
 
 
+async def test_the_log_axis_is_that_of_the_pane_in_focus_where_it_has_one(tmp_path: Path) -> None:
+    async with hosted(tmp_path, (80, 24)) as (app, pilot):
+        await app.deliver(pilot, training())
+        app.dashboard.set_focus(app.dashboard.panes["dt"])
+        await pilot.press("y")
+        assert app.dashboard.arrangement.log_axes == {"dt"}
+        app.dashboard.set_focus(app.dashboard.log_panel)
+        await pilot.press("y")
+        assert "no axis that could be logarithmic" in app.texts["keys"]
+        await pilot.press("escape", "y")
+        assert app.dashboard.arrangement.log_axes == {"dt", "loss", "grad_norm"}
+
+
+async def test_a_panel_that_comes_into_sight_shows_something_in_a_held_view_too(tmp_path: Path) -> None:
+    async with hosted(tmp_path, (80, 24)) as (app, pilot):
+        await app.deliver(pilot, night())
+        await pilot.press("space", "8")
+        assert "██" in app.texts["parts"]
+
+
 async def test_strips_change_places_among_themselves(tmp_path: Path) -> None:
     async with hosted(tmp_path, (80, 24)) as (app, pilot):
         await app.deliver(pilot, training())
