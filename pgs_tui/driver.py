@@ -33,6 +33,12 @@ class SturdyDriver(LinuxDriver):
         else:
             super().write(data)
 
+    @property
+    def is_behind(self) -> bool:
+        """The terminal has yet to take what was sent before the last: its link is slow, or stands still."""
+        writer = self._writer_thread
+        return writer is not None and not writer._queue.empty()
+
     def run_input_thread(self) -> None:
         """Read keys until the application ends."""
         parser = XTermParser(self._debug)

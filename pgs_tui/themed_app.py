@@ -50,5 +50,10 @@ class ThemedApp(App[Goodbye], inherit_bindings=False):
         """Colours of the roles for themes that name none."""
         return THEMES["dark"].variables
 
+    @property
+    def terminal_is_behind(self) -> bool:
+        """What was shown before has not arrived: whoever shows something again and again should wait."""
+        return isinstance(self._driver, SturdyDriver) and self._driver.is_behind
+
     def _display(self, screen: Screen[Any], renderable: RenderableType | None) -> None:
         super()._display(screen, frugal(renderable))

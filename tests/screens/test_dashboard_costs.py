@@ -116,3 +116,21 @@ async def test_panels_out_of_sight_cost_nothing(tmp_path: Path, monkeypatch: pyt
         monkeypatch.undo()
         await pilot.pause()
         assert any("⠉" <= character <= "⣿" for row in hidden.lines for text, _ in row for character in text)
+
+
+async def test_a_terminal_that_does_not_keep_up_is_shown_less(
+    tmp_path: Path, looked: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("screens.dashboard_showing.REFRESH_SECONDS", 0.02)
+    monkeypatch.setattr("screens.dashboard_showing.SLOW_SECONDS", 0.05)
+    async with hosted(tmp_path, (80, 24)) as (app, pilot):
+        await with_a_past(app, pilot)
+        await pilot.pause(0.1)
+        monkeypatch.setattr(Host, "terminal_is_behind", True)
+        looked.clear()
+        app.dashboard.post_message(app.dashboard.Arrived(Update(events=stamped(at(PAST + 1)), life="live")))
+        await pilot.pause(0.3)
+        assert looked == [], "nothing more is sent to a terminal that has yet to take what was"
+        monkeypatch.setattr(Host, "terminal_is_behind", False)
+        await pilot.pause(0.3)
+        assert looked, "once it has, all is brought up to date"
