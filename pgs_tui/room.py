@@ -8,9 +8,13 @@ from pgs_tui.panel_names import STRIPS, PanelName
 
 THIN = 50
 """Columns below which one chart beside another no longer fits."""
+NARROW = 80
+"""Columns below which charts stand below each other, where there are rows enough."""
 WIDE, HUGE = 120, 200
 """Columns from which more panels are shown."""
 _FLAT, _SHORT, _TALL = 12, 20, 32
+_HIGH_ENOUGH, _STRIPS = 6, 16
+"""Rows of a chart with room for a curve and its labels, and those that everything besides the charts takes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +59,8 @@ def grid_of(count: int, room: Room) -> Grid:
 
 
 def _across(count: int, room: Room) -> int:
-    if room.width < THIN:
+    stacked = room.width < NARROW and count * _HIGH_ENOUGH <= room.height - _STRIPS
+    if room.width < THIN or stacked:
         return 1
     if room.width < WIDE or count <= 4:
         return 2

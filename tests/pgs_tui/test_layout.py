@@ -110,6 +110,7 @@ def test_the_wider_the_more_charts_beside_each_other() -> None:
     assert [grid_of(9, room).columns for room in (Room(46, 60), USUAL, LARGE, HUGE)] == [1, 2, 3, 3]
     assert grid_of(10, HUGE).columns == 4
     assert grid_of(4, HUGE).columns == 2, "few charts are wide ones"
+    assert grid_of(4, Room(60, 40)).columns == 1, "a narrow and high terminal has them below each other"
     assert grid_of(4, SMALL).rows == ("1fr", "1"), "a low terminal has curves in its first row"
     assert grid_of(4, Room(80, 8)).rows == ("1", "1")
 
