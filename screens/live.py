@@ -189,9 +189,12 @@ class LiveRun:
         return banner_of(self._situation(), last_words)
 
     def be_watched_by(self, watchman: Watchman) -> bool:
-        """Let it look at the run as it is now; returns whether there is something to show for it."""
+        """Let it look at the run as it is now; returns whether there is something to show for it.
+
+        Of a log that cannot be read nobody knows whether the run is silent.
+        """
         now = self._situation()
-        return watchman.look(now.history, now.life, now.phase_since, now.now)
+        return now.trouble is None and watchman.look(now.history, now.life, now.phase_since, now.now)
 
     def ask(self, command: Command) -> None:
         """Send a command to the engine. Raises OSError."""
