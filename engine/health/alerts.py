@@ -75,6 +75,11 @@ class IncidentLog:
         incident.meaning = f"{incident.meaning}; {SYMPTOMS[code].ending.format(steps=steps)}"
         return self._alert(code, incident, "closed")
 
+    def clear_all(self, *codes: str) -> list[Alert]:
+        """Say that none of these codes holds: closes their incidents."""
+        closed = (self.clear(code) for code in codes)
+        return [alert for alert in closed if alert is not None]
+
     def is_open(self, code: str) -> bool:
         return code in self._open
 

@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from engine.events.types import Alert
 from engine.health.advice import advise, as_text, settings_of
+from engine.health.after_step import AfterStep, touch_non_finite
 from engine.health.alerts import IncidentLog, show
-from engine.health.climb import ClimbDetector
-from engine.health.flat import FlatDetector
 from engine.health.nonfinite import NonFinite
 from engine.health.spike_share import SpikeCounter
 from engine.health.spikes import SpikeDetector, Verdict
-from engine.health.stale import StaleDetector
 from engine.health.watch import WATCHED, RunWatch
 
 if TYPE_CHECKING:
@@ -27,7 +25,6 @@ METRIC_NAMES = {
     "grad_norm": "gradient norm",
 }
 SKIPPED = "the step was skipped"
-LEFT_AS_THEY_WERE = "weights whose own gradient was not finite stayed as they were, all others moved"
 JUDGED = (
     *FLAG_CAUSES,
     "SPIKES_FREQUENT",
@@ -68,10 +65,8 @@ class TrainingHealth:
         self._gradients = SpikeDetector(config.train.spike_z_threshold, judge_spikes=config.train.spike_detection)
         self._gradients_are_out = False
         self._gate_took_an_outlier = False
-        self._climb = ClimbDetector()
-        self._flat = FlatDetector(warmup_steps)
-        self._stale = StaleDetector()
         self._incidents = IncidentLog(self._settings)
+        self._after = AfterStep(self._incidents, warmup_steps)
         self._skipped_in_a_row = 0
         self._skipped_before = 0
         self._recent_spikes = SpikeCounter()
@@ -115,7 +110,7 @@ class TrainingHealth:
         """
         if not math.isfinite(grad_norm):
             verdict = Verdict(True, "not finite", "grad_norm", grad_norm, stands_out=True)
-            alert = self._touch_non_finite(step, grad_norm, non_finite_parameter, rows, SKIPPED)
+            alert = touch_non_finite(self._incidents, step, grad_norm, non_finite_parameter, rows, SKIPPED)
             return self._skipped_after_gate(step, verdict, [alert])
         if not judges_size or self._gate_took_an_outlier:  # what was taken knowingly is not refused for its size
             return None
@@ -124,7 +119,7 @@ class TrainingHealth:
         was_out, self._gradients_are_out = self._gradients_are_out, found.stands_out and found.metric == "hidden_norm"
         if not self._gradients_are_out:
             causes = (code for code in FLAG_CAUSES if was_out)
-            cleared = self._clear(*causes)
+            cleared = self._incidents.clear_all(*causes)
             return Judgement(False, verdict, tuple(cleared)) if cleared else None
         alerts = [*self._judge_flag(step, verdict, rows), *self._judge_shift(step, verdict)]
         if found.skip:
@@ -155,23 +150,15 @@ class TrainingHealth:
         if loss is None:
             return ()
         if skipped:
-            over = self._clear("NON_FINITE_GRAD") if grad_norm is not None and math.isfinite(grad_norm) else []
-            return (*over, *self._judge_climb(step, grad_norm))
-        return (
-            *self._judge_whole_gradient(step, grad_norm, non_finite_parameter, rows),
-            *self._judge_climb(step, grad_norm),
-            *self._judge_flat(step, loss, grad_norm, learning_rate),
-            *self._judge_stale(step, moved, learning_rate),
-        )
+            return self._after.judge_skipped(step, grad_norm)
+        return self._after.judge_taken(step, loss, grad_norm, moved, learning_rate, rows, non_finite_parameter)
 
     def state_dict(self) -> dict[str, Any]:
         return {
             "spikes": self._spikes.state_dict(),
             "gradients": self._gradients.state_dict(),
             "gradients_are_out": self._gradients_are_out,
-            "climb": self._climb.state_dict(),
-            "flat": self._flat.state_dict(),
-            "stale": self._stale.state_dict(),
+            **self._after.state_dict(),
             "incidents": self._incidents.state_dict(),
             "skipped_in_a_row": self._skipped_in_a_row,
             "recent_spikes": self._recent_spikes.state(),
@@ -180,13 +167,10 @@ class TrainingHealth:
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self._spikes.load_state_dict(state["spikes"])
-        self._climb.load_state_dict(state["climb"])
-        self._flat.load_state_dict(state["flat"])
-        if "gradients" in state:
+        self._after.load_state_dict(state)
+        if "gradients" in state:  # checkpoints of earlier versions have none
             self._gradients.load_state_dict(state["gradients"])
             self._gradients_are_out = state["gradients_are_out"]
-        if "stale" in state:  # checkpoints of earlier versions have none
-            self._stale.load_state_dict(state["stale"])
         self._incidents.load_state_dict(state["incidents"])
         self._skipped_in_a_row = state["skipped_in_a_row"]
         self._recent_spikes.load_state(state["recent_spikes"])
@@ -195,7 +179,7 @@ class TrainingHealth:
     def _judge_flag(self, step: int, verdict: Verdict, rows: tuple[int, ...]) -> list[Alert]:
         code = _skip_code(verdict) or self._taken_code(verdict)
         others = (cause for cause in FLAG_CAUSES if cause != code)
-        alerts = [] if self._gradients_are_out and code is None else self._clear(*others)
+        alerts = [] if self._gradients_are_out and code is None else self._incidents.clear_all(*others)
         if code is not None:
             alerts.append(
                 self._incidents.touch(
@@ -219,7 +203,7 @@ class TrainingHealth:
 
     def _judge_shift(self, step: int, verdict: Verdict) -> list[Alert]:
         if not verdict.shifted:
-            return self._clear("LEVEL_SHIFT")
+            return self._incidents.clear_all("LEVEL_SHIFT")
         name = METRIC_NAMES[verdict.metric]
         return [
             self._incidents.touch(
@@ -235,81 +219,22 @@ class TrainingHealth:
     def _judge_spike_share(self, step: int, verdict: Verdict) -> list[Alert]:
         spikes = self._recent_spikes.check(verdict.skip and verdict.reason != "not finite")
         if spikes.is_few:
-            return self._clear("SPIKES_FREQUENT")
+            return self._incidents.clear_all("SPIKES_FREQUENT")
         if not spikes.is_many or self._incidents.is_open("SPIKES_FREQUENT"):
             return []
         share, steps = f"{spikes.share:.0%}", str(spikes.steps)
         return [self._incidents.touch("SPIKES_FREQUENT", step, value=spikes.share, share=share, steps=steps)]
 
-    def _judge_climb(self, step: int, grad_norm: float | None) -> list[Alert]:
-        climb = self._climb.check(grad_norm)
-        if climb is None:
-            return self._clear("GRAD_NORM_CLIMB")
-        if not climb.is_new_high:
-            return []
-        return [
-            self._incidents.touch(
-                "GRAD_NORM_CLIMB", step, value=climb.highest, baseline=climb.start, measured="grad_norm"
-            )
-        ]
-
-    def _judge_whole_gradient(
-        self, step: int, grad_norm: float | None, parameter: str | None, rows: tuple[int, ...]
-    ) -> list[Alert]:
-        if grad_norm is None or math.isfinite(grad_norm):
-            return self._clear("NON_FINITE_GRAD")
-        return [self._touch_non_finite(step, grad_norm, parameter, rows, LEFT_AS_THEY_WERE)]
-
-    def _touch_non_finite(
-        self, step: int, grad_norm: float, parameter: str | None, rows: tuple[int, ...], outcome: str
-    ) -> Alert:
-        where = f" of {parameter}" if parameter else ""
-        return self._incidents.touch(
-            "NON_FINITE_GRAD", step, value=grad_norm, rows=rows, measured="grad_norm", where=where, outcome=outcome
-        )
-
-    def _judge_stale(self, step: int, moved: float | None, learning_rate: float) -> list[Alert]:
-        stale = self._stale.check(moved, learning_rate)
-        if stale is None:
-            return self._clear("STALE_WEIGHTS")
-        if self._incidents.is_open("STALE_WEIGHTS"):
-            return []
-        share = f"{stale.share:.0%}"
-        return [self._incidents.touch("STALE_WEIGHTS", step, value=stale.share, measured="moved", share=share)]
-
-    def _judge_flat(self, step: int, loss: float, grad_norm: float | None, learning_rate: float) -> list[Alert]:
-        flat = self._flat.check(step, loss)
-        if flat is None:
-            return self._clear("FLAT")
-        if self._incidents.is_open("FLAT"):
-            return []
-        return [
-            self._incidents.touch(
-                "FLAT",
-                step,
-                value=flat.level,
-                measured="loss",
-                slope=f"{flat.slope:+.1e}",
-                steps=str(flat.losses),
-                learning_rate=show(learning_rate),
-                grad_norm=show(grad_norm),
-            )
-        ]
-
     def _judgement(self, step: int, verdict: Verdict | None, alerts: list[Alert], *, skip: bool) -> Judgement:
         self._skipped_before = self._skipped_in_a_row
         self._skipped_in_a_row = self._skipped_in_a_row + 1 if skip else 0
         if self._skipped_in_a_row < self._max_skipped:
-            return Judgement(skip, verdict, (*alerts, *self._clear("SKIPPED_IN_A_ROW")))
+            return Judgement(skip, verdict, (*alerts, *self._incidents.clear_all("SKIPPED_IN_A_ROW")))
         code = "NO_TRAINABLE_TOKENS" if verdict is None else _skip_code(verdict)
         last = next(alert.meaning for alert in alerts if alert.code == code and alert.state != "closed")
         end = self._incidents.touch("SKIPPED_IN_A_ROW", step, steps=str(self._skipped_in_a_row), last=last)
         advice = advise("NO_TRAINABLE_TOKENS", self._settings) if verdict is None else end.advice
         return Judgement(skip, verdict, (*alerts, end), stop="; try ".join((end.meaning, *map(as_text, advice))))
-
-    def _clear(self, *codes: str) -> list[Alert]:
-        closed = (self._incidents.clear(code) for code in codes)
-        return [alert for alert in closed if alert is not None]
 
 
 def _skip_code(verdict: Verdict) -> str | None:

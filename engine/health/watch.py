@@ -43,6 +43,8 @@ WATCHED = (
     "HOST_MEMORY_GROWS",
 )
 """The codes that are judged here."""
+PROCESS_CODES = ("THROTTLED", "MEMORY_NEAR_LIMIT", "MEMORY_GROWS", "HOST_MEMORY_NEAR_LIMIT", "HOST_MEMORY_GROWS")
+"""The codes that belong to a process: the next one begins without them."""
 BREAKS = {
     "compiling": START,
     "rehearsing": START,
@@ -144,13 +146,13 @@ class RunWatch:
         self._slow_paths = start.slow_paths
         if start.total_steps is not None:
             self._total_steps = start.total_steps
-        closed = self._close(*PROCESS_CODES)
+        closed = self._incidents.clear_all(*PROCESS_CODES)
         self._begin_process()
         return closed
 
     def _start_over(self) -> list[Alert]:
         """Steps go back: what was seen of those that are written anew is over."""
-        closed = self._close(*WATCHED)
+        closed = self._incidents.clear_all(*WATCHED)
         self._begin()
         return closed
 
@@ -217,7 +219,7 @@ class RunWatch:
     def _tell(self, code: str, step: int | None, found: Finding | None) -> list[Alert]:
         """The alert that follows from what a detector sees, if one does."""
         if found is None:
-            return self._close(code)
+            return self._incidents.clear_all(code)
         if self._incidents.is_open(code) and not found.is_one_more:
             return []
         return [
@@ -232,14 +234,6 @@ class RunWatch:
                 words=found.words,
             )
         ]
-
-    def _close(self, *codes: str) -> list[Alert]:
-        closed = (self._incidents.clear(code) for code in codes)
-        return [alert for alert in closed if alert is not None]
-
-
-PROCESS_CODES = ("THROTTLED", "MEMORY_NEAR_LIMIT", "MEMORY_GROWS", "HOST_MEMORY_NEAR_LIMIT", "HOST_MEMORY_GROWS")
-"""The codes that belong to a process: the next one begins without them."""
 
 
 def judging_all(start: Start) -> Start:
