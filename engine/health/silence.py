@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from engine.events.types import Severity
 from engine.health.symptom import Remedy, Symptom, to_fact
 
-LATE_SECONDS, LATE_STEPS = 10.0, 8
-"""News is late after this many seconds, and this many times the usual time of a step."""
+SILENT_SECONDS, SILENT_STEPS = 30.0, 20
+"""A run is silent after this many seconds, and this many times the usual time of a step: a slow step is none yet."""
 LOST_SECONDS, LOST_STEPS = 600.0, 60
 """Somebody has to look after this many seconds, and this many times the usual time of a step."""
 QUIET_SECONDS = 60.0
@@ -45,11 +45,6 @@ class Silence:
     severity: Severity
 
 
-def is_late(age: float, usual: float | None) -> bool:
-    """Whether news of this age (seconds) is older than it usually gets; `usual` is the time of a step."""
-    return age > max(LATE_SECONDS, LATE_STEPS * (usual or 0.0))
-
-
 def find_silence(
     phase: str | None, since_step: float | None, since_event: float, usual: float | None
 ) -> Silence | None:
@@ -59,7 +54,7 @@ def find_silence(
     first step, whose time nobody knows. `usual` is the usual time from step to step.
     """
     if phase == "training" and since_step is not None and usual is not None:
-        if not is_late(since_step, usual):
+        if since_step <= max(SILENT_SECONDS, SILENT_STEPS * usual):
             return None
         is_lost = since_step > max(LOST_SECONDS, LOST_STEPS * usual)
         return Silence(since_step, "step", usual, "critical" if is_lost else "warning")
