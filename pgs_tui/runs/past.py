@@ -181,9 +181,12 @@ class _Workers:
             self.end()
 
     def _let_run_ahead(self) -> None:
-        for process in self._processes:
-            with suppress(OSError):  # a smaller pipe does as well
-                fcntl.fcntl(process.stdout or -1, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
+        """By a larger pipe, where the system has such; a smaller one does as well."""
+        pipes = [process.stdout for process in self._processes if process.stdout is not None]
+        if hasattr(fcntl, "F_SETPIPE_SZ"):
+            for pipe in pipes:
+                with suppress(OSError):
+                    fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
 
     def kill(self) -> None:
         """Whoever waits for one of them waits no longer."""

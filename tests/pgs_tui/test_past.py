@@ -2,9 +2,12 @@
 
 import os
 import subprocess
+import sys
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import psutil
 import pytest
 
 from engine.events import Batch, Eval, Event, EventReader, Gpu, Host, Resume, Stamped, encode
@@ -237,6 +240,31 @@ def test_whoever_leaves_amid_the_past_waits_for_nobody(past: Past) -> None:
 
     following.run(deliver, lambda _: bool(delivered))
     assert not any(update.columns for update in delivered[2:])
+
+
+def test_workers_end_with_the_program_they_read_for(log: Path) -> None:
+    program = (
+        "import sys, time; from pathlib import Path; from pgs_tui.runs.past import past_of\n"
+        "past = past_of(Path(sys.argv[1]), workers=2); past.portion()\n"
+        "print(*(process.pid for process in past._workers._processes), flush=True); time.sleep(60)"
+    )
+    parent = subprocess.Popen([sys.executable, "-c", program, str(log)], stdout=subprocess.PIPE)
+    assert parent.stdout is not None
+    workers = [psutil.Process(int(pid)) for pid in parent.stdout.readline().split()]
+    parent.kill()
+    parent.communicate()
+    assert len(workers) == 2
+    deadline = time.monotonic() + 30
+    while any(map(is_at_work, workers)):
+        assert time.monotonic() < deadline, "they read for nobody"
+        time.sleep(0.01)
+
+
+def is_at_work(process: psutil.Process) -> bool:
+    try:
+        return bool(process.status() != psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return False
 
 
 def test_trouble_amid_the_past_is_told_and_reading_goes_on(past: Past, monkeypatch: pytest.MonkeyPatch) -> None:
