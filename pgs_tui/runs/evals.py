@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from math import isfinite
 
 from engine.events import Eval
+from pgs_tui.runs.axis import LARGEST_STEP
 
 MOST_NAMES = 64
 
@@ -89,7 +90,8 @@ class _Curve:
             self.losses.insert(place, event.loss)
             self._tokens.insert(place, 0.0)
             self._best.insert(place, False)
-        self.losses[place], self._tokens[place], self._best[place] = event.loss, event.tokens, event.best
+        self.losses[place], self._best[place] = event.loss, event.best
+        self._tokens[place] = min(max(event.tokens, 0), LARGEST_STEP)
 
     def place(self, step: int) -> int | None:
         place = bisect_left(self.steps, step)

@@ -32,13 +32,13 @@ from pgs_tui.runs.gpu_history import GpuField, GpuHistories, GpuHistory
 from pgs_tui.runs.incidents import Incidents
 from pgs_tui.runs.log_lines import LogLines
 from pgs_tui.runs.marks import Mark, Marks
+from pgs_tui.runs.part_reducer import PartColumns
 from pgs_tui.runs.ranks import Ranks
 from pgs_tui.runs.recent import RecentSteps
 from pgs_tui.runs.reduced import Reduced
 from pgs_tui.runs.rewinding import Superseded
 from pgs_tui.runs.rows_of_columns import ascends_steadily, step_at
 from pgs_tui.runs.series import Columns, Series
-from pgs_tui.runs.step_parts import PartColumns
 from pgs_tui.runs.step_table import StepTable
 from pgs_tui.runs.strays import FAR, NO_OFFSET, Strays, Told
 
@@ -114,7 +114,8 @@ class History:
     @property
     def total_steps(self) -> int | None:
         """How many steps the run will take, where that is known."""
-        return self.start.total_steps if self.start else None
+        total = self.start.total_steps if self.start else None
+        return total if total is not None and abs(total) <= LARGEST_STEP else None
 
     @property
     def tokens(self) -> int:

@@ -12,8 +12,8 @@ from pgs_tui.runs.evals import Evals
 from pgs_tui.runs.gpu_history import GpuField, GpuHistory
 from pgs_tui.runs.gpu_reducer import GpuReducer
 from pgs_tui.runs.marks import Mark, Marks
+from pgs_tui.runs.part_reducer import PartColumns, PartReducer
 from pgs_tui.runs.reducer import Columns, Reducer
-from pgs_tui.runs.step_parts import PartColumns
 from pgs_tui.runs.step_table import StepTable
 
 
@@ -25,6 +25,7 @@ class Reduced:
         self._evals = evals
         self._marks = marks
         self._reducers: dict[str, Reducer] = {}
+        self._part_reducer = PartReducer(table.parts)
         self._gpu_reducers: dict[tuple[int, GpuField], GpuReducer] = {}
         self._marked: dict[frozenset[str] | None, tuple[tuple[object, ...], tuple[tuple[float, Mark], ...]]] = {}
 
@@ -44,7 +45,7 @@ class Reduced:
     def part_columns(self, start: float, end: float, count: int, axis: AxisName) -> PartColumns:
         """Where the seconds of the steps went."""
         axes = self._table.axes
-        return self._table.parts.columns(axes.positions(axis), axes.steps, start, end, count)
+        return self._part_reducer.reduce(axes.positions(axis), axes.steps, start, end, count)
 
     def gpu_columns(
         self, card: GpuHistory, field: GpuField, start: float, end: float, count: int, axis: AxisName

@@ -5,8 +5,6 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping
-from dataclasses import dataclass
-from itertools import pairwise
 from math import isfinite, nan
 from typing import Literal, get_args
 
@@ -23,22 +21,6 @@ MEASURED: tuple[MeasuredPart, ...] = get_args(MeasuredPart)
 PARTS: tuple[PartName, ...] = get_args(PartName)
 
 
-@dataclass(frozen=True, slots=True)
-class PartColumns:
-    """Seconds by part in the columns of a chart: `seconds[part][i]` are those in column i, 0 where there were none.
-
-    `eval` and `checkpoint` come on top of the steps' own time; `other` is what of that the parts do not explain.
-    """
-
-    start: float
-    end: float
-    seconds: Mapping[PartName, tuple[float, ...]]
-
-    def whole(self, column: int) -> float:
-        """All seconds of a column."""
-        return sum(amounts[column] for amounts in self.seconds.values())
-
-
 class StepParts:
     """A place for each step, as in all that a history keeps; `append`, `extend` and `truncate` go with it.
 
@@ -49,6 +31,8 @@ class StepParts:
     def __init__(self) -> None:
         self.measured: set[MeasuredPart] = set()
         """The parts that were ever measured."""
+        self.generation = 0
+        """Grows when steps, or what came after them, are taken back."""
         self._dt = _Sums()
         self._parts = {part: _Sums() for part in MEASURED}
         self._eval, self._checkpoint = _Between(), _Between()
@@ -84,6 +68,7 @@ class StepParts:
 
     def truncate(self, length: int, from_step: int) -> None:
         """Forget the steps from index `length` on, and what came after step `from_step`."""
+        self.generation += 1
         for sums in (self._dt, *self._parts.values()):
             sums.truncate(length)
         self._eval.truncate(from_step)
@@ -100,15 +85,6 @@ class StepParts:
         amounts["eval"] = self._eval.between(steps[start], until)
         amounts["checkpoint"] = self._checkpoint.between(steps[start], until)
         return amounts
-
-    def columns(
-        self, positions: array[int] | array[float], steps: array[int], start: float, end: float, count: int
-    ) -> PartColumns:
-        """`count` columns of equal width over [start, end) of the x axis on which the steps stand at `positions`."""
-        width = (end - start) / max(count, 1)
-        edges = [bisect_left(positions, start + column * width) for column in range(count + 1)] if width > 0 else []
-        amounts = [self.seconds(steps, left, right) for left, right in pairwise(edges)]
-        return PartColumns(start, end, {part: tuple(one[part] for one in amounts) for part in PARTS})
 
 
 class _Sums:

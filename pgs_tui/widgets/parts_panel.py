@@ -11,7 +11,8 @@ from pgs_tui.widgets.lines import Line, Role, Span, first_fitting, joined, line
 from pgs_tui.widgets.panel import Panel
 
 if TYPE_CHECKING:  # the first frame has no curve
-    from pgs_tui.runs.step_parts import PartColumns, PartName
+    from pgs_tui.runs.part_reducer import PartColumns
+    from pgs_tui.runs.step_parts import PartName
     from pgs_tui.widgets.plot_frame import Sight
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pgs_tui.format import whole
 from pgs_tui.runs.axis import AxisName
 from pgs_tui.runs.history import RECENT_STEPS, History
-from pgs_tui.runs.step_parts import BLOCK, PartColumns, PartName
+from pgs_tui.runs.part_reducer import PartColumns
+from pgs_tui.runs.step_parts import BLOCK, PartName
 from pgs_tui.widgets.parts_panel import PartsView
 from pgs_tui.widgets.plot_frame import Sight
 

@@ -29,7 +29,7 @@ from engine.events import (
 )
 
 ODD = [math.nan, math.inf, -math.inf, 1e308, -1e308, 3.5e38, 5e-324, 0.0, -1.0]
-FAR = [10**15, -(10**15), 2**53, 2**53 + 1, -(2**62), 2**63, -(2**63) - 1, 10**30]
+FAR = [10**15, -(10**15), 2**53, 2**53 + 1, -(2**62), 2**63, -(2**63) - 1, 10**30, 10**400]
 
 numbers = st.one_of(st.floats(0.1, 9.0), st.sampled_from(ODD))
 maybe = st.one_of(st.none(), numbers)
@@ -101,7 +101,13 @@ def others() -> st.SearchStrategy[Event]:
     return st.one_of(
         alerts(),
         st.builds(
-            Eval, step=whole, loss=numbers, name=st.sampled_from(["eval", "b"]), best=st.booleans(), seconds=numbers
+            Eval,
+            step=whole,
+            loss=numbers,
+            name=st.sampled_from(["eval", "b"]),
+            best=st.booleans(),
+            seconds=numbers,
+            tokens=whole,
         ),
         st.builds(Resume, from_step=whole, checkpoint=st.just("c")),
         st.builds(Checkpoint, step=whole, path=st.just("c"), seconds=numbers, bytes=near),
@@ -119,7 +125,15 @@ def others() -> st.SearchStrategy[Event]:
         st.builds(Phase, name=st.sampled_from(["training", "paused"])),
         st.builds(Audit, flags=st.lists(flag, max_size=2).map(tuple)),
         st.builds(Ack, id=st.sampled_from("ab"), ok=st.booleans(), message=st.just("")),
-        st.just(Start(run="r", command="c", config="x", model=model, device="cuda", total_steps=50)),
+        st.builds(
+            Start,
+            run=st.just("r"),
+            command=st.just("c"),
+            config=st.just("x"),
+            model=st.just(model),
+            device=st.sampled_from(["cuda", "cpu"]),
+            total_steps=st.sampled_from([None, 50, -1, 10**400]),
+        ),
         st.just(End(status="stopped", reason="", exit_code=0, last_step=1)),
     )
 

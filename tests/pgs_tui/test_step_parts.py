@@ -88,3 +88,16 @@ def test_time_is_asked_for_on_every_axis() -> None:
         positions = history.positions(axis)
         columns = history.part_columns(positions[0], positions[-1] + 0.001, 4, axis)
         assert sum(columns.seconds["data"]) == pytest.approx(16.0)
+
+
+@pytest.mark.parametrize("columns", [5, 120])
+def test_reducing_again_after_growth_equals_reducing_afresh(columns: int) -> None:
+    chance, history = random.Random(5), History()
+    events: list[Event] = []
+    for number in range(1, 121):
+        news = [timed(number, 1.0, data=chance.random(), forward=chance.random() / 9)]
+        news += [Eval(step=number, loss=1.0, seconds=2.0)] if number % 13 == 0 else []
+        news += [Resume(from_step=60, checkpoint="c")] if number == 77 else []
+        events += news
+        history.fold(stamped(*news))
+        assert history.part_columns(1, 150, columns) == history_of(*events).part_columns(1, 150, columns)
