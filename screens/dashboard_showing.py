@@ -12,33 +12,22 @@ from textual.timer import Timer
 
 from pgs_tui.keys import hints_of
 from pgs_tui.look import Look
-from pgs_tui.runs.axis import AxisName
-from pgs_tui.view import View, Window
-from pgs_tui.widgets.chart_panel import ChartPanel
-from pgs_tui.widgets.gpu_panel import GpuPanel
 from pgs_tui.widgets.lines import Role
-from pgs_tui.widgets.panel import Panel
-from pgs_tui.widgets.parts_panel import PartsPanel
-from pgs_tui.widgets.rank_panel import RankPanel
 from pgs_tui.widgets.status_line import Status
-from screens.dashboard_panes import DashboardPanes
+from screens.dashboard_drawing import DashboardDrawing
 
 if TYPE_CHECKING:  # what the first frame does not need is imported after it
     from pgs_tui.runs.follow import Follower, Update
     from screens.live import LiveRun
-    from screens.readings.looking import Looking
 
 REFRESH_SECONDS = 0.25
 SLOW_SECONDS = 1.0
 MESSAGE_SECONDS = 8.0
 SOONEST = 0.05
-REST_SECONDS = 0.12
-"""How long the cursor stands still before its step's line is read in the log."""
-BETWEEN_PANES = 0.001
 LAST_WORDS = 5
 
 
-class DashboardShowing(DashboardPanes):
+class DashboardShowing(DashboardDrawing):
     """Give it a run with `follow`. `show_now` shows what is known of it."""
 
     class Arrived(Message, namespace="dashboard_screen"):
@@ -50,23 +39,16 @@ class DashboardShowing(DashboardPanes):
 
     def __init__(self, run_name: str, look: Look, opening: str = "starting") -> None:
         super().__init__(look)
-        self.live: LiveRun | None = None
         self._run_name = run_name
         self._opening = opening
         self._gone = Event()
         self._follower: Follower | None = None
-        self.view = View(self.arrangement.axis)
         self._loading = False
         self._held = False
         self._refreshed = 0.0
         self._refresh_timer: Timer | None = None
         self._message_timer: Timer | None = None
         self._clock_timer: Timer | None = None
-        self._rest_timer: Timer | None = None
-        self._rested: int | None = None
-        self._drawing = False
-        self._axes_drawn: tuple[AxisName, Window | None] | None = None
-        self._waiting: list[Panel] = []
         self._new_log: list[tuple[str, Role]] = []
 
     def on_mount(self) -> None:
@@ -135,7 +117,7 @@ class DashboardShowing(DashboardPanes):
             self._show_log()
             self._show_situation(self.live)
         if not self._held:
-            self._show_curves()
+            self.show_curves()
             self.memory.show(self.live.memory())
             self.alerts.show(self.live.incidents())
 
@@ -164,86 +146,6 @@ class DashboardShowing(DashboardPanes):
             self.log_panel.extend([text for text, one in self._new_log if one == role], role)
         self._new_log.clear()
 
-    def look_at(self, view: View) -> None:
-        """Look at the run so. However many keys come at once, it is drawn once behind them."""
-        self.view = view
-        self.view_changed()
-        if not self._drawing:
-            self._drawing = True
-            self.call_later(self._draw_view)
-
-    def view_changed(self) -> None:
-        """Another part of the run is looked at."""
-
-    def curve_cells(self) -> int:
-        """How many cells a curve is wide: those that the cursor goes through."""
-        from pgs_tui.widgets.axes import canvas_size
-
-        chart = next((one for one in self.charts if one.display), None)
-        return canvas_size(chart.size.width - 4, chart.size.height - 2)[0] if chart is not None else self.size.width
-
-    def _draw_view(self) -> None:
-        self._drawing = False
-        if self.live is not None:
-            self._show_curves()
-            if self._rest_timer is not None:
-                self._rest_timer.stop()
-            if self.view.cursor is not None:
-                self._rest_timer = self.set_timer(REST_SECONDS, self._read_line)
-
-    def _read_line(self) -> None:
-        """The cursor rests: what stands of its step in the log alone is read."""
-        self._rested = self.view.cursor
-        if self.live is not None:
-            self._show_cursor(self._looking(self.live))
-
-    def _looking(self, live: LiveRun) -> Looking:
-        rests = self.view.cursor is not None and self._rested == self.view.cursor
-        return live.looking(self.view, self.arrangement.smoothing, read=rests)
-
-    def _show_curves(self) -> None:
-        """All panes at once where only data came; one after the other where their axes change, keys in between."""
-        assert self.live is not None, "there is a run"
-        looking = self._looking(self.live)
-        self._show_cursor(looking)
-        self.compare_ranks(bool(self.live.ranks().ranks))
-        shown = [pane for pane in self.panes.values() if pane.display]
-        axes = (self.view.axis, looking.window)
-        known, self._axes_drawn = self._axes_drawn, axes
-        if known is None or known == axes:
-            self._waiting.clear()
-            for pane in shown:
-                self._show_pane(pane, looking)
-            return
-        is_under_way = bool(self._waiting)
-        self._waiting[:] = shown
-        if not is_under_way:
-            self._show_next_pane()
-
-    def _show_next_pane(self) -> None:
-        if self._waiting and self.live is not None:
-            self._show_pane(self._waiting.pop(0), self._looking(self.live))
-        if self._waiting:
-            self.set_timer(BETWEEN_PANES, self._show_next_pane)
-
-    def _show_pane(self, pane: Panel, looking: Looking) -> None:
-        """Bring one of those up to date that show a part of the run."""
-        assert self.live is not None, "there is a run"
-        match pane:
-            case ChartPanel():
-                pane.show(self.live.chart(pane.id or "", looking))
-            case PartsPanel():
-                pane.show(self.live.parts(looking))
-            case GpuPanel():
-                pane.show(self.live.cards(looking))
-            case RankPanel():
-                pane.show(self.live.ranks())
-
-    def _show_cursor(self, looking: Looking) -> None:
-        assert self.live is not None, "there is a run"
-        self.set_class(looking.at is not None, "-looking")
-        self.cursor_line.show(self.live.at_cursor(looking))
-
     def _show_situation(self, live: LiveRun) -> None:
         """What has to be said in full: how the run ended, or what goes on while there are no curves."""
         said = live.in_full(self.log_panel.last(LAST_WORDS))
@@ -262,7 +164,7 @@ class DashboardShowing(DashboardPanes):
     def panels_changed(self) -> None:
         self.show_now()
         if self._held and self.live is not None:  # what comes into sight must show something
-            self._show_curves()
+            self.show_curves()
 
     def note_layout(self) -> None:
         if self.layout_note:

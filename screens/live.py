@@ -74,6 +74,11 @@ class LiveRun:
         return max(self._clock() - last, 0.0) if last is not None else None
 
     @property
+    def version(self) -> tuple[int, int, bool]:
+        """Another one whenever the charts may have something else to show."""
+        return id(self.history), self.history.version, self.going
+
+    @property
     def paused(self) -> bool:
         """True while it waits until somebody lets it go on."""
         phase = self._read.phase
