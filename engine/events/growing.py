@@ -103,8 +103,8 @@ class GrowingFile:
         if restart is not None:
             self.offset, self._head, self._tail, self.begins_torn = 0, b"", b"", False
         self._inode = status.st_ino
-        complete = self._complete_lines(descriptor)
-        more = self.offset + len(complete) < status.st_size and len(complete) >= self._chunk_bytes // 2
+        complete, seen_bytes = self._complete_lines(descriptor)
+        more = self.offset + seen_bytes < status.st_size
         self._seen = None if more else signature
         self._remember(complete)
         return Grown(complete, restart, more)
@@ -127,13 +127,14 @@ class GrowingFile:
         tail = os.pread(descriptor, len(self._tail), self.offset - len(self._tail))
         return None if head == self._head and tail == self._tail else "rewritten"
 
-    def _complete_lines(self, descriptor: int) -> bytes:
+    def _complete_lines(self, descriptor: int) -> tuple[bytes, int]:
+        """Some complete lines, and how many bytes were looked through for them."""
         size = self._chunk_bytes
         while True:
             data = os.pread(descriptor, size, self.offset)
             end = self._end_of_lines(data)
             if end or len(data) < size:
-                return data[:end]
+                return data[:end], len(data)
             size *= 2
 
     def _end_of_lines(self, data: bytes) -> int:

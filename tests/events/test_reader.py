@@ -154,3 +154,12 @@ def test_a_log_that_is_gone_is_told_and_waited_for(log: Path) -> None:
     away.rename(log)
     batch = reader.poll()
     assert names(batch) == ["b"] and not batch.restarted
+
+
+def test_a_line_longer_than_all_before_it_in_a_portion_is_not_forgotten(log: Path) -> None:
+    reader = EventReader(log, chunk_bytes=256)
+    append(log, line("short") + line("x" * 400))
+    seen: list[str] = []
+    while (batch := reader.poll()) or batch.more:
+        seen += names(batch)
+    assert seen == ["short", "x" * 400]
