@@ -163,7 +163,7 @@ class LiveRun:
 
     def cards(self, looking: Looking) -> GpuView:
         """What the panel of the GPUs shows."""
-        return gpus_of(self.history, looking.sight, looking.view.axis)
+        return gpus_of(self.history, looking.sight, looking.view.axis, looking.at.t if looking.at else None)
 
     def ranks(self) -> RanksView:
         """What the panel of the ranks shows."""

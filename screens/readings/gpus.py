@@ -20,15 +20,20 @@ READINGS: tuple[tuple[GpuField, str, str, tuple[float, float]], ...] = (
     ("power", "power", "W", (0.0, 300.0)),
 )
 """Field, name, unit, and the limits of its strip, which grow with what is measured."""
+LATEST = 2.0
+"""Seconds after a reading in which it still speaks for the present: there is one every second."""
 
 
-def gpus_of(history: History, sight: Sight | None, axis: AxisName) -> GpuView:
-    """Each card with the readings that it has given; words for a run without one."""
+def gpus_of(history: History, sight: Sight | None, axis: AxisName, at: float | None = None) -> GpuView:
+    """Each card with the readings that it has given; words for a run without one.
+
+    `at`, unix seconds, is when the step at the cursor was told: the numbers are then those of that time.
+    """
     if not history.gpus:
         return GpuView(empty=no_gpu(history) or GpuView().empty)
     if sight is None:
         return GpuView(empty="waiting for the first step")
-    cards = tuple(_card(history, gpu, sight, axis) for _, gpu in sorted(history.gpus.items()))
+    cards = tuple(_card(history, gpu, sight, axis, at) for _, gpu in sorted(history.gpus.items()))
     return GpuView(cards, sight)
 
 
@@ -47,14 +52,30 @@ def alarm_of(gpu: Gpu | None) -> str:
     return f"throttled: {plain(', '.join(gpu.throttle))}" if gpu.throttle else ""
 
 
-def _card(history: History, gpu: Gpu, sight: Sight, axis: AxisName) -> Card:
-    readings = history.cards.get(gpu.index)
-    strips = tuple(
-        Strip(name, whole(now), unit, limits, _columns(history, gpu.index, field, sight, axis))
-        for field, name, unit, limits in READINGS
-        if (now := getattr(gpu, field)) is not None and readings is not None
-    )
-    return Card(f"GPU {gpu.index}", strips, alarm_of(gpu))
+def _card(history: History, gpu: Gpu, sight: Sight, axis: AxisName, at: float | None) -> Card:
+    name, readings = f"GPU {gpu.index}", history.cards.get(gpu.index)
+    if readings is None:
+        return Card(name, alarm=alarm_of(gpu))
+    moment = None if at is None else [(at - LATEST * readings.stride, at)]
+    strips = []
+    for field, label, unit, limits in READINGS:
+        newest = getattr(gpu, field)
+        if newest is None and not readings.has(field):
+            continue
+        now = _words((newest, newest) if moment is None else readings.extent(field, moment))
+        strips.append(Strip(label, now, unit, limits, _columns(history, gpu.index, field, sight, axis)))
+    if moment is None:
+        return Card(name, tuple(strips), alarm_of(gpu))
+    return Card(name, tuple(strips), "was throttled here" if readings.was_throttled(moment) else "")
+
+
+def _words(extent: tuple[float | None, float | None]) -> str:
+    """A reading, or the range of several; a dash where there is none."""
+    low, high = extent
+    if low is None or high is None or not low <= high:
+        return "–"
+    first, last = whole(low), whole(high)
+    return first if first == last else f"{first}-{last}"
 
 
 def _columns(history: History, index: int, field: GpuField, sight: Sight, axis: AxisName) -> Callable[[int], Columns]:

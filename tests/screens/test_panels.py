@@ -14,7 +14,7 @@ from pgs_tui.panel_names import STRIPS
 from pgs_tui.runs.follow import Update
 from tests.pgs_tui.making import stamped, step
 from tests.screens.hosting import hosted, screen_text
-from tests.screens.night import STALLED, STEPS, end_of_night, night
+from tests.screens.night import HOT, STALLED, STEPS, end_of_night, night
 from tests.screens.scenes import START, training
 
 LARGE = (200, 50)
@@ -81,6 +81,18 @@ async def test_throttling_is_marked_where_it_was_and_said_while_it_is(tmp_path: 
         now = Gpu(index=0, uuid="GPU-0", name="A100", utilisation=60, temperature=93, power=200, throttle=("thermal",))
         await app.deliver(pilot, Update(events=stamped(now, start=end_of_night() + 1), life="live"))
         assert "throttled: thermal" in app.texts["gpu"]
+
+
+async def test_the_cursor_tells_what_the_card_did_then(tmp_path: Path) -> None:
+    async with hosted(tmp_path, LARGE) as (app, pilot):
+        await app.deliver(pilot, night())
+        app.dashboard.put_cursor(HOT[20])
+        await pilot.pause()
+        assert "70 %" in app.texts["gpu"].splitlines()[0] and "91 °C" in app.texts["gpu"]
+        assert "was throttled here" in app.texts["gpu"]
+        app.dashboard.put_cursor(STALLED - 20)
+        await pilot.pause()
+        assert "97 %" in app.texts["gpu"].splitlines()[0] and "throttled" not in app.texts["gpu"]
 
 
 async def test_several_cards_each_have_their_strips(tmp_path: Path) -> None:
