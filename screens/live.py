@@ -105,6 +105,8 @@ class LiveRun:
         if update.restarted:
             self._read, self._phase_since = self._new_history(), None
         self._fold(self._read, update)
+        if self.history is not self._read:  # work on what will be shown next is spread over the reading
+            self._read.table.keep_averages_of(self.history.table)
         if not update.loading or update.restarted:
             self.history = self._read
 

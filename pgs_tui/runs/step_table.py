@@ -79,6 +79,11 @@ class StepTable:
             smoothed = self._smoothed[metric] = Smoothed(self.series[metric], alpha)
         return smoothed.follow()
 
+    def keep_averages_of(self, other: StepTable) -> None:
+        """Keep the averages that another table was asked for, so that they stand when somebody asks for them here."""
+        for metric, smoothed in other._smoothed.items():
+            self.smoothed(metric, smoothed.alpha)
+
     def newest_average(self, metric: str) -> float | None:
         """The newest value of the average that was asked for last."""
         smoothed = self._smoothed.get(metric)

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from engine.events import End, Eval, Event, Phase, encode
 from engine.events.portions import portion_of
 from engine.rundir import RunDir
@@ -29,6 +31,16 @@ def test_a_survey_is_shown_until_all_is_read_and_leaves_nothing_behind(tmp_path:
     assert list(live.history.steps) == [1, 50, 100], "a past of which the half is missing is not shown"
     live.take(Update(stamped(*(step(number) for number in range(90, 102))), life="live"))
     assert list(live.history.steps) == list(range(1, 102))
+
+
+def test_what_was_worked_out_for_the_survey_stands_for_the_past_once_it_is_read(tmp_path: Path) -> None:
+    live = live_run(tmp_path)
+    survey = columns_of(step(1), step(50))
+    live.take(Update(columns=survey.columns, survey=True, loading=True, life="live"))
+    live.history.smooth_columns("loss", 0.9, 0.0, 100.0, 10)
+    live.take(columns_of(*(step(number, loss=3.0) for number in range(1, 90))))
+    live.take(Update(life="live"))
+    assert live.history.smoothed("loss") == pytest.approx(3.0)
 
 
 def test_a_survey_judges_nothing(tmp_path: Path) -> None:
