@@ -42,7 +42,7 @@ async def test_every_panel_has_its_values(tmp_path: Path) -> None:
         assert "GPU 0" in texts["gpu"] and "97 %" in texts["gpu"].splitlines()[0]
         assert all(name in texts["gpu"] for name in ("util", "temp", "power"))
         assert "16.1 GiB" in texts["memory_over_steps"].splitlines()[0]
-        assert "expected 17.2 GiB" in texts["memory_over_steps"]
+        assert "highest 16.1 GiB · expected 17.2 · reserved 19.0" in texts["memory_over_steps"]
         assert "╌" in texts["memory_over_steps"], "the line of what was expected"
         assert "■ weights" in texts["memory"] and "◆ est 17.2" in texts["memory"]
         assert "last 200 steps" in texts["parts"].splitlines()[0]
