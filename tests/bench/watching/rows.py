@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import random
 import re
+import shutil
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from tests.bench.watching.in_process import appends, updates
 from tests.bench.watching.runs import Going, write_run
 
 SMALL, USUAL, LARGE = (80, 24), (120, 36), (200, 50)
-STATUS_LINE, PANEL, FOCUS = "pgs-tui", "╭", "━".encode()
+STATUS_LINE, PANEL, FOCUS = "pgs-tui", "╭", "╭━".encode()
 CURVE = re.compile("[\u2801-\u28ff]{3}")
 PATIENCE = 120.0
 SETTLED = 1.5
@@ -55,10 +56,18 @@ class Place:
         """Watch it in a terminal of this size."""
         return Attached(run, size, self.folder / "state")
 
-    def going(self, steps: int) -> RunDir:
-        """A run that is still going, made anew: steps are appended to it."""
-        fresh = self.folder / f"going-{steps}-{os.getpid()}-{random.randrange(10**9)}"
-        return write_run(fresh, steps, total=steps + steps // 5, ended=False)
+    @contextmanager
+    def going(self, steps: int, size: tuple[int, int]) -> Iterator[tuple[Attached, Going]]:
+        """A run that goes on, watched in a terminal of this size once its past was read; made anew, since it grows."""
+        folder = self.folder / f"going-{steps}"
+        shutil.rmtree(folder, ignore_errors=True)
+        run = write_run(folder, steps, total=steps + steps // 5, ended=False)
+        going = Going(run, steps)
+        with self.attach(run, size) as watched:
+            watched.read_until_quiet(SETTLED, 20.0)
+            yield watched, going
+        going.close()
+        shutil.rmtree(folder)
 
 
 def first_frame(place: Place) -> list[Row]:
@@ -141,10 +150,8 @@ def echo(place: Place) -> list[Row]:
     rows = []
     chance = random.Random(1)
     for size in (USUAL, LARGE):
-        run = place.going(100_000)
-        going, waits = Going(run, 100_000), []
-        with place.attach(run, size) as watched:
-            watched.read_until_quiet(SETTLED, 20.0)
+        waits = []
+        with place.going(100_000, size) as (watched, going):
             for number in range(80):
                 if number % 2 == 0:
                     going.step()  # 4 a second
@@ -152,7 +159,6 @@ def echo(place: Place) -> list[Row]:
                 watched.type(b"\t")
                 waits.append(watched.read(2.0, lambda heard: FOCUS in heard))
                 watched.read(0.02)
-        going.close()
         known = sorted(one for one in waits if one is not None)
         lost = f"{len(waits) - len(known)} of {len(waits)} unanswered" if len(known) < len(waits) else ""
         p50, p95 = (known[int(len(known) * share)] * 1e3 if known and not lost else None for share in (0.5, 0.95))
@@ -165,10 +171,7 @@ def rest(place: Place) -> list[Row]:
     """CPU and bytes while steps come, and while nothing does."""
     rows = []
     for size, bytes_bound in ((SMALL, 4.0), (LARGE, 15.0)):
-        run = place.going(2000)
-        going = Going(run, 2000)
-        with place.attach(run, size) as watched:
-            watched.read_until_quiet(SETTLED, 20.0)
+        with place.going(2000, size) as (watched, going):
             for _ in range(4):
                 going.step()
                 watched.read(0.5)
@@ -183,7 +186,6 @@ def rest(place: Place) -> list[Row]:
             watched.read(30.0)
             idle, quiet = watched.cpu() - cpu, (watched.written - written) / (watched.seconds - begin)
             idle_seconds = watched.seconds - begin
-        going.close()
         rows += [
             Row("cpu", f"2 steps/s at {_of(size)}", busy / seconds * 100, 3, "% of a core"),
             Row("cpu", f"no news at {_of(size)}", idle / idle_seconds * 100, 0.5, "% of a core", f"{quiet:.0f} B/s"),
