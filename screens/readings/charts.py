@@ -76,7 +76,7 @@ def memory(history: History, looking: Looking) -> ChartView:
     estimate = history.estimate.peak if history.estimate else None
     parts = [f"highest {gib(history.peak)} GiB"] if history.peak is not None else []
     parts += [f"expected {gib(estimate)}"] if estimate is not None else []
-    reserved = history.series["mem.reserved"].last
+    reserved = history.step.mem.reserved if history.step is not None else None
     parts += [f"reserved {gib(reserved)}"] if reserved is not None else []
     said = tuple(" · ".join(parts[:count]) for count in range(len(parts), 0, -1)) or ("",)
     view = _chart(history, looking, "mem.peak", MEMORY_FIELDS, said, smooth=False, reference=estimate)
