@@ -13,7 +13,9 @@ from engine.health.partners import RATE
 from engine.health.symptom import Remedy, Symptom, times, to_fact
 
 RECENT = 50
-"""Training losses that an evaluation is held against."""
+"""Training losses that an evaluation is held against, at most: those since the evaluation before."""
+FALL = 0.01
+"""Share by which the training loss is below what it was at the best evaluation."""
 RISES = 2
 """Evaluations in a row, each worse than the one before ..."""
 RISE = 0.02
@@ -51,6 +53,8 @@ class EvalRisingDetector:
 
     def __init__(self) -> None:
         self._training: deque[float] = deque(maxlen=RECENT)
+        self._step: int | None = None
+        self._level: float | None = None
         self._courses: dict[str, _Course] = {}
         self._rising: dict[str, Finding] = {}
 
@@ -68,17 +72,20 @@ class EvalRisingDetector:
     def state_dict(self) -> dict[str, Any]:
         return {
             "training": list(self._training),
+            "step": self._step,
+            "level": self._level,
             "courses": {name: asdict(course) for name, course in self._courses.items()},
             "rising": list(self._rising),
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self._training = deque(state["training"], maxlen=RECENT)
+        self._step, self._level = state["step"], state["level"]
         self._courses = {name: _Course(**course) for name, course in state["courses"].items()}
         self._rising = {name: self._finding(name) for name in state["rising"]}
 
     def _judge(self, step: int, loss: float, name: str) -> None:
-        training = statistics.median(self._training) if self._training else None
+        training = self._level_at(step)
         course = self._courses.get(name)
         if course is None or loss < course.best:
             self._courses[name] = _Course(loss, step, training, loss)
@@ -86,12 +93,24 @@ class EvalRisingDetector:
             return
         course.rises = course.rises + 1 if loss > course.last else 0
         course.last = loss
-        falls = training is not None and course.training_at_best is not None and training < course.training_at_best
+        falls = (
+            training is not None
+            and course.training_at_best is not None
+            and (training <= course.training_at_best - FALL * abs(course.training_at_best))
+        )
         is_worse = loss >= course.best + RISE * abs(course.best)
         if is_worse and falls and course.rises >= RISES:
             self._rising[name] = self._finding(name)
         elif not is_worse:
             self._rising.pop(name, None)
+
+    def _level_at(self, step: int) -> float | None:
+        """The training loss that the evaluations of this step, of all names, are held against."""
+        if step != self._step:
+            level = statistics.median(self._training) if self._training else None
+            self._step, self._level = step, level
+            self._training.clear()
+        return self._level
 
     def _finding(self, name: str) -> Finding:
         course = self._courses[name]

@@ -32,7 +32,7 @@ class GrowingDetector:
     """Watches the norm before clipping, on a scale of factors."""
 
     def __init__(self) -> None:
-        self._window = Window(WINDOW, EVERY)
+        self._window = Window(WINDOW, EVERY, least=WINDOW)
         self._found: tuple[float, float] | None = None
 
     def check(self, grad_norm: float | None) -> Finding | None:

@@ -11,6 +11,8 @@ from engine.health.symptom import Symptom
 from engine.health.thirds import Thirds, Window
 
 WINDOW = 150
+MINIMUM = 60
+"""Losses: a rate that is far too high shows soon."""
 EVERY = 10
 RISE = 0.1
 """Of the level, from the first third of the window to the last, and above the lowest level of the run."""
@@ -34,9 +36,9 @@ class RisingDetector:
     """Watches the losses of the steps that were not skipped."""
 
     def __init__(self) -> None:
-        self._window = Window(WINDOW, EVERY)
+        self._window = Window(WINDOW, EVERY, MINIMUM)
         self._lowest: float | None = None
-        self._found: tuple[float, float] | None = None
+        self._found: tuple[float, float, int] | None = None
 
     def check(self, step: int, loss: float) -> Finding | None:
         """Take in the loss of a step; return what is wrong while it is."""
@@ -45,8 +47,8 @@ class RisingDetector:
             self._judge(thirds)
         if self._found is None:
             return None
-        first, last = self._found
-        return Finding(last, first, "loss", words={"steps": str(WINDOW)})
+        first, last, steps = self._found
+        return Finding(last, first, "loss", words={"steps": str(steps)})
 
     def state_dict(self) -> dict[str, Any]:
         return {"window": self._window.state_dict(), "lowest": self._lowest, "found": self._found}
@@ -54,13 +56,13 @@ class RisingDetector:
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self._window.load_state_dict(state["window"])
         self._lowest = state["lowest"]
-        self._found = None if state["found"] is None else (state["found"][0], state["found"][1])
+        self._found = None if state["found"] is None else tuple(state["found"])
 
     def _judge(self, thirds: Thirds) -> None:
         lowest = thirds.first if self._lowest is None else self._lowest
         least = max(RISE * abs(thirds.first), SMALLEST_RISE)
         if thirds.rises and thirds.rise >= least and thirds.last >= lowest + least:
-            self._found = self._found or (thirds.first, thirds.last)
+            self._found = self._found or (thirds.first, thirds.last, thirds.values)
         elif thirds.rise < OVER_BELOW * abs(thirds.first):
             self._found = None
         self._lowest = min(lowest, thirds.first, thirds.middle, thirds.last)

@@ -20,12 +20,13 @@ is, leaves one of the two without any."""
 
 @dataclass(frozen=True, slots=True)
 class Thirds:
-    """The medians of the three thirds of a window, and the standard error of the difference of two of them."""
+    """The medians of the three thirds of so many values, and the standard error of the difference of two of them."""
 
     first: float
     middle: float
     last: float
     error: float
+    values: int
 
     @property
     def rise(self) -> float:
@@ -40,27 +41,27 @@ class Thirds:
 
 
 class Window:
-    """The last values of a metric, looked at in thirds each `every`-th one."""
+    """The last `size` values of a metric, from the `least`-th on looked at in thirds each `every`-th one."""
 
-    def __init__(self, size: int, every: int) -> None:
-        assert size % 3 == 0, "a window of thirds"
+    def __init__(self, size: int, every: int, least: int) -> None:
         self._values: deque[float] = deque(maxlen=size)
-        self._every = every
+        self._every, self._least = every, least
         self._since = 0
 
     def take(self, value: float) -> Thirds | None:
-        """Take in a finite value; return the thirds when they are due and the window is full."""
+        """Take in a finite value; return the thirds when they are due."""
         self._values.append(value)
         self._since += 1
-        if self._since < self._every or len(self._values) < (self._values.maxlen or 0):
+        if self._since < self._every or len(self._values) < self._least:
             return None
         self._since = 0
-        values, third = list(self._values), len(self._values) // 3
+        third = len(self._values) // 3
+        values = list(self._values)[-3 * third :]
         parts = [values[begin : begin + third] for begin in range(0, len(values), third)]
         first, middle, last = medians = [statistics.median(part) for part in parts]
         deviations = [abs(value - level) for part, level in zip(parts, medians, strict=True) for value in part]
         error = statistics.median(deviations) * MAD_TO_SIGMA * MEDIAN_ERROR * (2 / third) ** 0.5
-        return Thirds(first, middle, last, error)
+        return Thirds(first, middle, last, error, len(values))
 
     def state_dict(self) -> dict[str, Any]:
         return {"values": list(self._values), "since": self._since}

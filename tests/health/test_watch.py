@@ -214,6 +214,21 @@ def test_a_stall_right_after_an_evaluation_says_so() -> None:
     assert [(advice.key, advice.value) for advice in alert.advice] == [("data.eval_every", 400)]
 
 
+def test_a_run_that_diverges_early_is_seen_early_and_not_taken_for_one_that_learns_by_heart() -> None:
+    def diverging(step: Step) -> Step:
+        return replace(step, loss=2.0 + 0.05 * step.step)
+
+    alerts = watched(
+        SyntheticRun(
+            steps=200,
+            fault=diverging,
+            eval_every=20,
+            eval_fault=lambda evaluation: replace(evaluation, loss=2.0 + 0.05 * evaluation.step),
+        ).events()
+    )
+    assert [(alert.code, alert.step) for alert in alerts] == [("LOSS_RISES", 60)]
+
+
 def test_an_evaluation_that_rises_advises_to_end_where_it_was_best() -> None:
     _, _, kind = WRONG["overfitting"]
     alert = judged(SyntheticRun(steps=1300, seed=1, **kind))[0]
