@@ -47,6 +47,7 @@ class Drawn(Widget):
     def redraw(self) -> None:
         """Draw again and repaint the cells that differ. What is hidden is drawn when it is seen again."""
         if self._size_drawn != self.size:  # never painted at this size: painting will draw
+            self._size_drawn = None  # also where it comes back in the size that it had before
             return
         if not self.display:
             self._size_drawn = None
