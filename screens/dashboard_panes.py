@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from threading import Lock
 from typing import ClassVar, cast
 
 from textual.app import ComposeResult
@@ -52,6 +53,7 @@ class DashboardPanes(Screen[None], inherit_bindings=False):
         super().__init__()
         self.arrangement, self.layout_note = layout_file.load()
         self.several_ranks = False
+        self._saving = Lock()
         self.look = look
         self._make_widgets()
 
@@ -119,7 +121,7 @@ class DashboardPanes(Screen[None], inherit_bindings=False):
         self._draw_axes()
         self._place(*self.app.size)
         if layout != before:
-            self.run_worker(lambda: self._remember(layout), thread=True, group="layout", exclusive=True)
+            self.run_worker(self._remember, thread=True, group="layout")
         self.panels_changed()
 
     def bring(self, panel: PanelName) -> None:
@@ -203,8 +205,9 @@ class DashboardPanes(Screen[None], inherit_bindings=False):
         for container in (self.grid, self.strips):
             container.sort_children(key=lambda pane: places[cast(Panel, pane)])
 
-    def _remember(self, layout: Layout) -> None:
-        note = layout_file.save(layout)
+    def _remember(self) -> None:
+        with self._saving:  # of several threads the last one writes what there is last
+            note = layout_file.save(self.arrangement)
         if note and not self.layout_note:  # said once
             self.layout_note = note
             self.app.call_from_thread(self.note_layout)

@@ -225,7 +225,7 @@ async def test_strips_change_places_among_themselves(tmp_path: Path) -> None:
 async def test_the_layout_comes_back_the_next_time(tmp_path: Path) -> None:
     async with hosted(tmp_path, (80, 24)) as (app, pilot):
         await app.deliver(pilot, night())
-        await pilot.press("8", "3", "tab", "right_square_bracket", "y", "s")
+        await pilot.press("8", "3", "tab", "right_square_bracket", "y", *("s",) * 10)
         await app.workers.wait_for_complete()
         left = app.texts
     async with hosted(tmp_path, (80, 24)) as (app, pilot):
