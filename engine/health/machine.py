@@ -23,6 +23,8 @@ SYMPTOMS = {
 
 SLOWING = frozenset({"hardware slowdown", "too hot (software)", "too hot (hardware)", "power brake"})
 """Reasons for lower clocks that something is wrong with; a GPU at full work meets its power cap all the time."""
+OF_A_SCREEN = 1.0
+"""GiB: what a desktop takes of a GPU slows no training."""
 STALE_SECONDS = 10.0
 """A card without a reading for so long is none of the training's."""
 
@@ -60,13 +62,21 @@ class Machine:
         cards = [card for _, card in self._cards.values()]
         return min(cards, key=lambda card: card.index, default=None)
 
+    @property
+    def neighbours_gib(self) -> float:
+        """What other processes hold of the card, GiB; 0 where that is no more than a screen takes, or not known."""
+        card = self.card
+        if card is None or card.used_by_us is None or (card.used_by_others or 0.0) < OF_A_SCREEN:
+            return 0.0
+        return card.used_by_others or 0.0
+
     def room_for(self, step: Step) -> float | None:
         """What torch may hold of the card's memory, GiB: all but what others hold and the driver's own for us.
 
-        None where the card does not say; a MIG slice says its own.
+        None where the card does not say, or not which of it is ours; a MIG slice says its own.
         """
         card = self.card
-        if card is None or card.total is None:
+        if card is None or card.total is None or card.used_by_us is None:
             return None
-        driver = max(0.0, (card.used_by_us or 0.0) - (step.mem.reserved or 0.0)) if step.mem.reserved else 0.0
+        driver = max(0.0, card.used_by_us - step.mem.reserved) if step.mem.reserved else 0.0
         return card.total - (card.used_by_others or 0.0) - driver

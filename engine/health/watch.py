@@ -181,13 +181,8 @@ class RunWatch:
         self._steps_here += 1
         if self._steps_here <= FIRST_STEPS or not math.isfinite(step.dt) or step.skipped:
             return []
-        card = self._machine.card
-        around = Surroundings(
-            self._after,
-            self._machine.slowed_by,
-            self._machine.io_pressure,
-            (card.used_by_others or 0.0) if card is not None else 0.0,
-        )
+        machine = self._machine
+        around = Surroundings(self._after, machine.slowed_by, machine.io_pressure, machine.neighbours_gib)
         slow = self._slow.check(step, around)
         alerts = [alert for code in ("STEP_SLOW", "STALL") for alert in self._tell(code, step.step, slow.get(code))]
         compiles = self._settings.get("model.compile")

@@ -264,6 +264,11 @@ def test_a_slice_of_a_card_and_a_silent_one_raise_nothing() -> None:
         return replace(reading, utilisation=None, throttle=(), temperature=None, power=None, error=error)
 
     assert watched(SyntheticRun(steps=300, reading_fault=as_slice).events()) == []
+
+    def of_unknown_holders(number: int, reading: Gpu | Host) -> Gpu | Host:
+        return reading if isinstance(reading, Host) else replace(reading, used_by_us=None, used_by_others=72.5)
+
+    assert watched(SyntheticRun(steps=300, reading_fault=of_unknown_holders).events()) == []
     lost = Gpu(index=0, uuid="GPU-a", error="lost since 12:00")
     assert watched(Stamped(float(second), lost) for second in range(200)) == []
 
