@@ -41,6 +41,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         _refuse_waking_without_a_run(arguments)
         if arguments.once or arguments.json:
             return _once(arguments)
+        if arguments.words[:1] == ["export"] or arguments.export_as:
+            return _export(arguments)
         if arguments.words[:1] == ["profile"]:
             return _profile(arguments)
         if not arguments.words and not arguments.overrides:
@@ -152,6 +154,19 @@ def _once(arguments: Arguments) -> int:
     return print_once(run, _look(arguments), arguments.json, sys.stdout, os.environ)
 
 
+def _export(arguments: Arguments) -> int:
+    usage = "pgs-tui export [RUN] --svg | --text | --csv | --markdown [--panel NAME] [--out FILE]"
+    if arguments.words[:1] != ["export"]:
+        raise UsageError(f"--{arguments.export_as} belongs to export: {usage}")
+    if arguments.export_as is None or len(arguments.words) > 2 or arguments.overrides or arguments.row is not None:
+        raise UsageError(f"export takes one run and one format: {usage}")
+    from pgs_tui.export.command import export
+    from pgs_tui.opening import find_run
+
+    run = find_run(arguments.words[1] if len(arguments.words) > 1 else None)
+    return export(run, arguments.export_as, arguments.panel, arguments.out, _look(arguments), sys.stdout)
+
+
 def _inspect(arguments: Arguments) -> int:
     if len(arguments.words) > 2:
         raise UsageError(f"one config or run at a time: found {' and '.join(arguments.words[1:])}")
@@ -183,7 +198,8 @@ def _profile(arguments: Arguments) -> int:
 
 
 def _refuse_waking_without_a_run(arguments: Arguments) -> None:
-    is_shown = not (arguments.plain or arguments.once) and arguments.words[:1] != ["inspect"] and _has_screen()
+    has_none = arguments.plain or arguments.once or arguments.words[:1] in (["inspect"], ["export"])
+    is_shown = not has_none and _has_screen()
     if (arguments.bell or arguments.on_critical) and not is_shown:
         raise UsageError(WAKING_IS_FOR_RUNS)
 

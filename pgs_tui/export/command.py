@@ -1,0 +1,58 @@
+"""`pgs-tui export`: a chart, the steps or a report of a run into a file, without a screen."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from pathlib import Path
+from typing import TextIO
+
+from engine.rundir import RunDir
+from pgs_tui.arguments import ExportFormat, UsageError
+from pgs_tui.export.exports import Export
+from pgs_tui.export.files import export_folder, write_beside, write_new
+from pgs_tui.export.frame import FIELDS, SMOOTHING
+from pgs_tui.export.reading import read_run
+from pgs_tui.look import Look
+from pgs_tui.panel_names import PanelName
+from pgs_tui.view import View
+
+STANDARD_OUTPUT = "-"
+
+
+def export(run: RunDir, format: ExportFormat, panel: str | None, out: str | None, look: Look, said: TextIO) -> int:
+    """Write it and say where; `out` is the new file, `-` for `said` itself. Raises UsageError."""
+    chart = _chart(panel, format)
+    gc.disable()  # nothing here lives longer than the program
+    read = read_run(run)
+    looking = read.live.looking(View(), SMOOTHING)
+    made = Export(format, read.live, looking, chart, log=False, glyphs=look.glyphs)
+    for note in read.notes:
+        sys.stderr.write(f"pgs-tui: {note}\n")
+    if out == STANDARD_OUTPUT:
+        made.write(said)
+        said.flush()
+        return 0
+    try:
+        print(_written(made, run, out), file=said)
+    except FileExistsError:
+        raise UsageError(f"--out {out}: that file exists already; give the name of a new one") from None
+    except OSError as error:
+        sys.stderr.write(f"pgs-tui: not written: {error.strerror}: {error.filename or out}\n")
+        return 1
+    return 0
+
+
+def _written(made: Export, run: RunDir, out: str | None) -> Path:
+    if out:
+        return write_new(Path(out), made.write)
+    return write_beside(export_folder(run), made.stem, made.suffix, made.write)
+
+
+def _chart(panel: str | None, format: ExportFormat) -> PanelName:
+    if panel is not None and format not in ("svg", "text"):
+        raise UsageError("--panel is for one chart: give --svg or --text with it")
+    name = next((one for one in FIELDS if one == (panel or "loss")), None)
+    if name is None:
+        raise UsageError(f"--panel {panel}: no such chart; use one of {', '.join(FIELDS)}")
+    return name

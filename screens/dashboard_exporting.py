@@ -1,0 +1,67 @@
+"""What is seen goes into a file: a chart as a picture or as text, the steps as a table, the run as a report."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pgs_tui.panel_names import WORDS, PanelName
+from screens.dashboard_showing import DashboardShowing
+
+if TYPE_CHECKING:  # what the first frame does not need is imported after it
+    from engine.rundir import RunDir
+    from pgs_tui.export.exports import Export
+    from screens.live import LiveRun
+
+
+class DashboardExporting(DashboardShowing):
+    """The key that writes exports; a long table is written while the dashboard goes on."""
+
+    def action_export(self) -> None:
+        """Choose what to write."""
+        from screens.choose import Choice, Choose
+
+        live = self.live
+        if live is None or live.loading:
+            self.say("there is nothing to export yet: the run's log is being read" if live else "there is no run yet")
+            return
+        chart = self._chart_to_export()
+        label = WORDS[chart]
+        choices = [
+            Choice("svg", f"{label} as a picture", "SVG"),
+            Choice("text", f"{label} as text", "TXT"),
+            Choice("csv", "the steps that are seen", "CSV"),
+            Choice("markdown", "the run as a report", "Markdown"),
+        ]
+
+        def take(format: str | None) -> None:
+            if format is not None:
+                self._export(live, format, chart)
+
+        self.app.push_screen(Choose("export", choices, "svg", self.key_bar.glyphs), take)
+
+    def _chart_to_export(self) -> PanelName:
+        """The chart in focus, else the one that is alone, else the first that is shown."""
+        charts = {name: pane for name, pane in self.panes.items() if pane in self.charts}
+        focused = next((name for name, pane in charts.items() if pane is self.focused), None)
+        alone = self.arrangement.alone
+        shown = next((name for name in self.arrangement.order if name in charts and charts[name].display), None)
+        return focused or (alone if alone in charts else None) or shown or "loss"
+
+    def _export(self, live: LiveRun, format: str, chart: PanelName) -> None:
+        from pgs_tui.export.exports import Export
+
+        looking = live.looking(self.view, self.arrangement.smoothing)
+        log = chart in self.arrangement.log_axes
+        made = Export(format, live, looking, chart, log, self.key_bar.glyphs)
+        self.say("writing…")
+        self.run_worker(lambda: self._write_export(made, live.run), thread=True, group="export")
+
+    def _write_export(self, made: Export, run: RunDir) -> None:
+        from pgs_tui.export.files import export_folder, write_beside
+
+        try:
+            path = write_beside(export_folder(run), made.stem, made.suffix, made.write)
+        except OSError as error:
+            self.app.call_from_thread(self.say, f"not written: {error.strerror or error}", "bad")
+        else:
+            self.app.call_from_thread(self.say, f"written: {path}", "good")
