@@ -14,6 +14,7 @@ AXES: tuple[AxisName, ...] = get_args(AxisName)
 
 LARGEST_STEP = 2**53
 """Steps and tokens of a step beyond it, or below its negative, are no numbers of a run, nor exact as float64."""
+LARGEST_SHORT = 2**31 - 1
 LAST_SECOND = 1e12
 """No clock shows more seconds since 1970, and none less than its negative: such a time is not used."""
 LAST_EPOCH = 1e9
@@ -28,12 +29,15 @@ class Axes:
 
     Tokens are those trained on up to a step, real ones. The time of a step is in seconds since training began; what
     lies between the last step of one process and the start of the next counts as nothing. A number that would go back
-    (a clock that was set, an epoch that is NaN) stands where the step before it does.
+    (a clock that was set, an epoch that is NaN) stands where the step before it does. All but the steps' numbers are
+    float32, which is finer than any screen.
     """
 
     def __init__(self) -> None:
-        self.steps = array("q")
-        self._tokens = array("d")
+        self.steps = array("i")
+        """Their numbers; 32 bits each until one needs more."""
+        self._tokens = array("f")
+        self._total_tokens = 0.0
         self._epochs = array("f")
         self._clock = _RunClock()
 
@@ -43,7 +47,7 @@ class Axes:
     @property
     def tokens(self) -> int:
         """All real tokens trained on."""
-        return int(self._tokens[-1]) if self._tokens else 0
+        return int(self._total_tokens)
 
     def positions(self, axis: AxisName) -> array[int] | array[float]:
         """Where each step stands on that axis."""
@@ -90,17 +94,21 @@ class Axes:
     def append(self, step: int, tokens: float, t: float, epoch: float) -> None:
         """Add the next step; its number must be above that of the last."""
         assert not self.steps or step > self.steps[-1], "steps ascend"
+        self._make_room_for(step)
         self.steps.append(step)
-        self._tokens.append((self._tokens[-1] if self._tokens else 0.0) + max(tokens, 0.0))
+        self._total_tokens += max(tokens, 0.0)
+        self._tokens.append(self._total_tokens)
         self._append_epoch(epoch)
         self._clock.append(t)
 
     def extend(self, steps: array[int], tokens: array[float], t: array[float], epochs: array[float]) -> None:
         """Add many steps, whose numbers ascend from above that of the last."""
-        self.steps.extend(steps)
-        before = self._tokens[-1] if self._tokens else 0.0
+        self._make_room_for(*steps[:1], *steps[-1:])
+        self.steps.extend(array(self.steps.typecode, steps))
         grown = tokens if min(tokens, default=0.0) >= 0 else [max(one, 0.0) for one in tokens]
-        self._tokens.extend(array("d", accumulate(grown, initial=before))[1:])
+        totals = list(accumulate(grown, initial=self._total_tokens))
+        self._total_tokens = totals[-1]
+        self._tokens.extend(totals[1:])
         self._extend_epochs(epochs)
         self._clock.extend(t)
 
@@ -108,12 +116,17 @@ class Axes:
         """Forget the steps from index `length` on. What comes next goes on from the one before."""
         del self.steps[length:]
         del self._tokens[length:]
+        self._total_tokens = self._tokens[-1] if self._tokens else 0.0
         del self._epochs[length:]
         self._clock.truncate(length)
 
     def interrupt(self, t: float) -> None:
         """Training goes on at this time, and what lies before it, since the last step, counts as nothing."""
         self._clock.interrupt(t)
+
+    def _make_room_for(self, *steps: int) -> None:
+        if self.steps.typecode == "i" and any(abs(step) > LARGEST_SHORT for step in steps):
+            self.steps = array("q", self.steps)
 
     def _extend_epochs(self, epochs: array[float]) -> None:
         rounded = array("f", epochs)

@@ -13,6 +13,7 @@ from engine.events import Batch, End, EventReader, Stamped
 from engine.events.columns import Block
 from engine.rundir import RunDir
 from pgs_tui.runs.console import ConsoleTail
+from pgs_tui.runs.growing_arrays import keep_large_arrays_apart
 from pgs_tui.runs.life import Engine, Life
 from pgs_tui.runs.past import FOLLOWED_BYTES, Past
 
@@ -124,6 +125,8 @@ class Follower:
 
         At most UNDELIVERED of them are on their way: `taken` says that one has arrived.
         """
+        if self._past is not None:
+            keep_large_arrays_apart()
         try:
             while True:
                 for update in self.poll():
