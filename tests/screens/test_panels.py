@@ -140,6 +140,14 @@ async def test_several_ranks_stand_below_each_other_and_the_slow_one_is_named(tm
         assert len(rows) == 1 and "+" in rows[0] and "16.1" in rows[0]
 
 
+async def test_ranks_that_tell_nothing_are_not_passed_off_as_one_process(tmp_path: Path) -> None:
+    async with hosted(tmp_path, LARGE) as (app, pilot):
+        await app.deliver(pilot, Update(events=stamped(replace(START, world_size=4), step(1)), life="live"))
+        app.dashboard.bring("ranks")
+        await pilot.pause()
+        assert "4 processes train, of which only the first" in app.texts["ranks"]
+
+
 async def test_more_ranks_than_rows_show_those_that_lag(tmp_path: Path) -> None:
     async with hosted(tmp_path, LARGE) as (app, pilot):
         await app.deliver(pilot, night(ranks=24))
