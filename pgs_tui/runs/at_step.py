@@ -45,6 +45,7 @@ class At:
     """When it was told, unix seconds."""
     epoch: float
     tokens: int
+    """Trained on up to it, to seven digits."""
     values: Mapping[str, float | None]
     smoothed: Mapping[str, float | None]
     usual: Mapping[str, Usual]
@@ -73,7 +74,7 @@ def at_step(
         index=index,
         t=table.axes.wall(index),
         epoch=float(table.axes.positions("epoch")[index]),
-        tokens=int(table.axes.positions("tokens")[index]),
+        tokens=_seven_digits(table.axes.positions("tokens")[index]),
         values=values,
         smoothed=table.averages(index),
         usual=_usual(index, table, marks, incidents, here),
@@ -126,6 +127,11 @@ def usual_before(series: Series, index: int, left_out: frozenset[int]) -> Usual 
         return None
     spread = median([abs(value - level) for value in values])
     return Usual(level, (spread or 0.0) * MAD_TO_SIGMA)
+
+
+def _seven_digits(tokens: float) -> int:
+    """As exactly as float32 knows them."""
+    return int(float(f"{tokens:.7g}"))
 
 
 def own_time(line: Step | None, following: Step | None, told_late: bool) -> StepTime | None:

@@ -49,6 +49,12 @@ def test_values_are_those_of_the_step() -> None:
     assert History().at(1) is None
 
 
+def test_tokens_are_told_as_exactly_as_they_are_known() -> None:
+    history = history_of(*(step(number, tokens=1_234_567) for number in range(1, 1001)))
+    assert [at.tokens for number in (1, 1000) if (at := history.at(number))] == [1_234_567, 1_234_567_000]
+    assert history.tokens == 1_234_567_000
+
+
 def test_not_finite_is_a_value_and_missing_is_none() -> None:
     history = history_of(step(1, math.nan), step(2, None), step(3, math.inf))
     values = [at.values["loss"] for number in (1, 2, 3) if (at := history.at(number))]
