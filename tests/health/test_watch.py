@@ -64,6 +64,24 @@ def test_healthy_runs_of_all_kinds_raise_nothing(kind: dict[str, Any]) -> None:
     assert watched(SyntheticRun(steps=2500, seed=3, **kind).events()) == []
 
 
+def test_a_healthy_run_that_is_resumed_again_and_again_raises_nothing() -> None:
+    run = SyntheticRun(steps=2400, seed=5)
+    events = list(run.events())
+    start, compiling = events[:2]
+    health = TrainingHealth(CONFIG, run.warmup, run.steps)
+    reader = RunWatch({})
+    for stamped in events:
+        step = stamped.event
+        if isinstance(step, Step) and step.step % 300 == 0:
+            state = json.loads(json.dumps(health.state_dict(), allow_nan=False))
+            health = TrainingHealth(CONFIG, run.warmup, run.steps)
+            health.load_state_dict(state)
+            began = [start, compiling, Stamped(stamped.t, Resume(from_step=step.step - 1, checkpoint="checkpoints/c"))]
+            assert watched(began[:2], health.watch) == [] == watched(began, reader)
+            stamped = Stamped(stamped.t, slower(step, 90.0))  # it compiles again
+        assert health.watch.take(stamped) == () == reader.take(stamped)
+
+
 def multiplied(**growth: float) -> Fault:
     """From WRONG_FROM on the named fields grow by these factors a step."""
     return from_step(
