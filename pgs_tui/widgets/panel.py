@@ -45,10 +45,11 @@ class Panel(Drawn, can_focus=True):
         head = [self.title(), self.value()]
         return first_fitting([joined([*head, form], "  ") for form in (*self.summary(), ())], width)
 
-    def watch_has_focus(self, focused: bool) -> None:
-        """The upper edge of the frame shows the focus."""
-        super().watch_has_focus(focused)
-        self.redraw()
+    def watch_has_focus(self, _has_focus: bool) -> None:
+        """The upper edge shows the focus, in the refresh that follows. No style sheet of ours tells it.
+
+        Textual would work out all styles of the panel here, which takes as long as to draw it.
+        """
 
     def draw(self, width: int, height: int) -> Sequence[Line]:
         """The frame around the body, or the brief form where there is no room for it."""
