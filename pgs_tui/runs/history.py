@@ -351,9 +351,11 @@ class History:
         if abs(event.step) > LARGEST_STEP or not self.evals.take(event):
             return
         self.marks.add("eval", event.step, "loss")
-        if event.best:
-            self.marks.add("best", event.step, "loss")
+        self._mark_best()
         self.table.parts.add_eval(event.step, event.seconds)
+
+    def _mark_best(self) -> None:
+        self.marks.mark_best(self.best.step if self.best else None)
 
     def _take_checkpoint(self, event: Checkpoint) -> None:
         self.checkpoint = event
@@ -384,3 +386,4 @@ class History:
         self.incidents.rewind(from_step)
         self.marks.rewind(from_step)
         self.evals.rewind(from_step)
+        self._mark_best()

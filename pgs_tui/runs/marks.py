@@ -96,6 +96,10 @@ class Marks:
         if place == len(steps) or steps[place] != step:
             steps.insert(place, step)
 
+    def mark_best(self, step: int | None) -> None:
+        """Mark the step after which the best evaluation was, and no other; None where there is none."""
+        self._plain["best", "loss"] = array("q", [] if step is None else [step])
+
     def add_behind(self, kind: MarkKind, steps: Iterable[int], metric: str | None = None) -> None:
         """Mark ascending steps, all of them behind those that have a mark of this kind."""
         self.version += 1

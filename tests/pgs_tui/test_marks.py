@@ -111,6 +111,18 @@ def test_a_resume_takes_later_marks_away_and_stays_marked_itself() -> None:
     assert kinds(history) == [("resume", 2), ("resume", 5)]
 
 
+def test_only_the_best_evaluation_of_all_is_marked_as_such() -> None:
+    history = history_of(
+        *steps(1, 9),
+        Eval(step=3, loss=1.5, best=True),
+        Eval(step=6, loss=1.2, best=True),
+        Eval(step=8, loss=1.4),
+    )
+    assert kinds(history) == [("eval", 3), ("best", 6), ("eval", 6), ("eval", 8)]
+    history.fold(stamped(Resume(from_step=5, checkpoint="c")))
+    assert kinds(history) == [("best", 3), ("eval", 3), ("resume", 5)]
+
+
 def test_of_many_in_one_column_the_gravest_is_drawn() -> None:
     evals = [Eval(step=number, loss=1.0) for number in range(1, 101)]
     history = history_of(*steps(1, 100), *evals, alert(42, severity="critical"))
