@@ -33,6 +33,7 @@ def document(source: Source) -> dict[str, Any]:
         "age": source.age,
         "skipped": summary.skipped,
         "incidents": [_incident(one) for one in summary.incidents],
+        "forgotten": summary.incidents.forgotten,
         "health": health.word,
         "healthy": health.is_well,
         "reason": summary.end.reason if summary.end is not None else None,

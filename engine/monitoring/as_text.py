@@ -38,6 +38,8 @@ class MonitorPrinter:
         if over := Counter(one.code for one in summary.incidents.closed):
             counted = ", ".join(f"{code} ×{count}" if count > 1 else code for code, count in over.items())
             self._paper.paragraph(Ink("over: ", "faint"), self._shown(counted), _MARGIN)
+        if summary.incidents.forgotten:
+            self._paper.print(f"{_count(summary.incidents.forgotten, 'older incident')} more that are over")
         for note in source.notes:
             self._paper.paragraph(Ink("note: ", "faint"), self._shown(note), _MARGIN)
         if source.bad_lines:

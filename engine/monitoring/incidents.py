@@ -11,6 +11,8 @@ from engine.events import Advice, Alert, Audit, Severity
 
 ORDER: tuple[Severity, ...] = ("info", "warning", "error", "critical")
 Change = Literal["opened", "graver", "closed"]
+MOST = 5000
+"""Incidents kept: of more, those that are over go first, the oldest of them ahead."""
 _END = "end-"
 """How the ids of alerts begin that tell of the end of a run's process."""
 
@@ -40,6 +42,8 @@ class Incidents:
     def __init__(self) -> None:
         self._all: dict[str, Incident] = {}
         self._reopened: Counter[str] = Counter()
+        self.forgotten = 0
+        """How many there was no room for any more."""
 
     def __iter__(self) -> Iterator[Incident]:
         return iter(tuple(self._all.values()))
@@ -60,6 +64,8 @@ class Incidents:
         if known is not None and not known.open and alert.state == "open":
             self._reopened[alert.id] += 1
             known = None
+        if known is None:
+            self._make_room()
         incident = _after(known, alert)
         self._all[self._key(alert.id)] = incident
         if not incident.open:
@@ -95,9 +101,11 @@ class Incidents:
             if one.id.startswith(_END):
                 self._all[key] = replace(one, open=False)
 
-    def forget(self, code: str) -> None:
-        """Drop the incidents with this code."""
-        self._all = {key: one for key, one in self._all.items() if one.code != code}
+    def _make_room(self) -> None:
+        if len(self._all) >= MOST:
+            over = (key for key, one in self._all.items() if not one.open)
+            del self._all[next(over, next(iter(self._all)))]
+            self.forgotten += 1
 
     def _key(self, id: str) -> str:
         again = self._reopened[id]
