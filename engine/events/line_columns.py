@@ -45,7 +45,7 @@ class _Groups:
 @functools.cache
 def _groups() -> _Groups:
     step, step_names = pattern_of(Step, {"step", *STEP_VALUES}, {"rank": "0"})
-    gpu, gpu_names = pattern_of(Gpu, {"index", "throttle", *GPU_VALUES}, {"error": "null"})
+    gpu, gpu_names = pattern_of(Gpu, {"index", "throttle", *GPU_VALUES})
     host, _ = pattern_of(Host, ())
     kinds = rf'(?:"{Step.kind}"{step}|"{Gpu.kind}"{gpu}|("{Host.kind}"){host})'
     steps = {name: group for group, name in enumerate(step_names, 1)}

@@ -236,6 +236,13 @@ def test_what_the_engine_writes_comes_as_columns_not_line_by_line() -> None:
     assert (len(gpus), gpus.newest, newest) == (2, {0: gpu}, Stamped(1006.0, host))
 
 
+def test_a_card_that_cannot_tell_everything_is_read_as_quickly() -> None:
+    slice_of_one = Gpu(index=0, uuid="MIG-1", used_by_us=3.0, error="a MIG slice has no utilisation of its own")
+    (gpus,) = portion_of(lines(*[slice_of_one] * 3)).blocks
+    assert isinstance(gpus, GpuColumns) and gpus.newest == {0: slice_of_one}
+    assert list(gpus.values["used_by_us"]) == [3.0] * 3 and math.isnan(gpus.values["utilisation"][0])
+
+
 def test_steps_are_cut_where_a_resume_or_a_step_goes_back() -> None:
     resume = Resume(from_step=1, checkpoint="checkpoints/step-1")
     blocks = portion_of(lines(step(1), step(2), resume, step(2), step(3), step(3), step(4))).blocks
