@@ -50,6 +50,9 @@ class DashboardDrawing(DashboardPanes):
     def view_changed(self) -> None:
         """Another part of the run is looked at."""
 
+    def view_drawn(self) -> None:
+        """It is on the screen, as far as the panes go."""
+
     def curve_cells(self) -> int:
         """How many cells a curve is wide: those that the cursor goes through."""
         from pgs_tui.widgets.axes import canvas_size
@@ -61,6 +64,7 @@ class DashboardDrawing(DashboardPanes):
         self._drawing = False
         if self.live is not None:
             self.show_curves()
+            self.view_drawn()
             if self._rest_timer is not None:
                 self._rest_timer.stop()
             if self.view.cursor is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import time
+from dataclasses import replace
 from threading import Event
 from typing import TYPE_CHECKING
 
@@ -125,10 +126,19 @@ class DashboardShowing(DashboardDrawing):
         if self.live is None:
             self.status_line.show(Status(name=self._run_name, state=self._opening, age="no data yet"))
         else:
-            self.status_line.show(self.live.status(self._held))
+            self.status_line.show(replace(self.live.status(self._held), seen=self._seen()))
             if self.live.unanswered and not self.key_bar.speaking:
                 self.say(f"{self.live.unanswered}: no answer yet, the engine looks for it between two steps")
             self._tell_time_in(self.live.status_changes_in())
+
+    def _seen(self) -> str:
+        if self.view.window is None:
+            return ""
+        return "▸ the newest part" if self.view.follow else "◂ a part of the run ▸"
+
+    def view_drawn(self) -> None:
+        """The first line tells whether all of the run is seen."""
+        self._show_status()
 
     def _tell_time_in(self, seconds: float) -> None:
         """Look at the clock again when it will have changed what is said."""

@@ -31,6 +31,8 @@ class Status:
     age: str = ""
     age_role: Role = "dim"
     held: bool = False
+    seen: str = ""
+    """What of the run the charts show, where that is not all of it."""
 
 
 class StatusLine(Drawn):
@@ -52,6 +54,7 @@ class StatusLine(Drawn):
     def _best(self, width: int) -> Line:
         """The richest form that fits; None stands for the way so far, whose bar may shrink."""
         state, age, short_age = self._state(), self._age(), self._age(short=True)
+        bare = self._state(bare=True)
         name, short_name = self._run_name(max(width // 4, NARROWEST_NAME)), self._run_name(NARROWEST_NAME)
         brand = line(("pgs-tui", "dim"))
         for parts, right in (
@@ -60,18 +63,20 @@ class StatusLine(Drawn):
             ([name, None, self._left()], [state, age]),
             ([name, None, self._left()], [state, short_age]),
             ([short_name, None, self._left()], [state, short_age]),
-            ([name, None], [state, age]),
-            ([name, self._step()], [state, short_age]),
-            ([short_name, self._step()], [state, short_age]),
-            ([short_name, self._step()], [state]),
-            ([self._step()], [state]),
+            ([name, None, self._left()], [bare, short_age]),
+            ([short_name, None, self._left()], [bare, short_age]),
+            ([name, None], [bare, age]),
+            ([name, self._step()], [bare, short_age]),
+            ([short_name, self._step()], [bare, short_age]),
+            ([short_name, self._step()], [bare]),
+            ([self._step()], [bare]),
         ):
             for cells in BAR_CELLS:
                 left = joined([self._way(cells) if part is None else part for part in parts])
                 end = joined(right)
                 if line_width(left) + line_width(end) + 3 <= width:
                     return line((" ", "text"), *spread(left, end, width))
-        return line((" ", "text"), *fit(joined([self._step(), state], " "), width))
+        return line((" ", "text"), *fit(joined([self._step(), bare], " "), width))
 
     def _run_name(self, most: int) -> Line:
         name = line((plain(self._status.name), "title"))
@@ -99,9 +104,10 @@ class StatusLine(Drawn):
             return ()
         return line(("ETA ", "dim"), (duration(self._status.remaining).ljust(8), "text"))
 
-    def _state(self) -> Line:
+    def _state(self, bare: bool = False) -> Line:
         held = line(("‖ view held", "warn")) if self._status.held else ()
-        return joined([held, line((f"{self._status.sign} {self._status.state}", self._status.role))])
+        seen = line((self._status.seen, "accent")) if self._status.seen and not bare else ()
+        return joined([held, seen, line((f"{self._status.sign} {self._status.state}", self._status.role))])
 
     def _age(self, short: bool = False) -> Line:
         text = self._status.age.removeprefix("data ") if short else self._status.age

@@ -133,11 +133,12 @@ async def test_zoom_pan_and_the_whole_run_again(tmp_path: Path) -> None:
         await pressed(app, pilot, "less_than_sign")
         assert seen(app)[0] == pytest.approx(start - (end - start) / 2, abs=20)
         assert app.texts["loss"] != whole
+        assert "◂ a part of the run ▸" in app.texts["status"]
         for _ in range(12):
             await pressed(app, pilot, "plus")
         assert "closer than this" in app.texts["keys"]
         await pressed(app, pilot, "0")
-        assert app.dashboard.view.window is None
+        assert app.dashboard.view.window is None and "part" not in app.texts["status"]
 
 
 async def test_a_zoomed_view_follows_the_newest_steps_until_something_is_looked_at(tmp_path: Path) -> None:
