@@ -81,10 +81,11 @@ def test_from_a_poisoned_row_to_its_line(run: RunDir, flagged: int, tmp_path: Pa
         terminal.wait_for("finished", "alerts (")
         chosen = f"› ▲ {flagged}"
         for _ in range(40):
-            terminal.type(b"n")
+            terminal.type(b"N")
             terminal.wait_until_read()
-            for _ in range(4):
-                terminal.read()
+            terminal.read(3.0)
+            while terminal.read(0.3):  # until all of it is drawn
+                pass
             if chosen in terminal.text:
                 break
         terminal.wait_for(chosen)
