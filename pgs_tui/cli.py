@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 SWITCH_SECONDS = 0.001
 """How long the thread that reads a run's log may keep the screen's thread waiting; Python's own 5 ms would be felt."""
+FRAMES_A_SECOND = "250"
+"""A key is answered within 4 ms of a frame, and not after Textual's 17. What changes is still shown when it changes."""
 
 ROW_IS_FOR_INSPECT = "--row belongs to inspect: pgs-tui inspect CONFIG --row 12"
 GPU_IS_FOR_PROFILE = "--gpu and --gpu_memory_gb belong to profile: pgs-tui profile CONFIG --gpu a100-40"
@@ -291,6 +293,7 @@ def _shown(goal: Goal, look: Look, start: Starter | None, waking: Waking) -> tup
 
     gc.disable()  # a collection amid the start only delays the first frame; the app switches it on again
     sys.setswitchinterval(SWITCH_SECONDS)
+    os.environ.setdefault("TEXTUAL_FPS", FRAMES_A_SECOND)  # read when Textual is imported
     with TerminalGuard() as terminal:
         columns, rows = os.get_terminal_size(sys.__stdout__.fileno()) if sys.__stdout__ else (80, 24)
         true_colour = os.environ.get("COLORTERM", "") in ("truecolor", "24bit")

@@ -6,7 +6,6 @@ the last changed cell. Over a slow link that is most of what a live screen costs
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
 
@@ -16,13 +15,11 @@ from textual import _compositor
 from textual._compositor import CompositorUpdate
 from textual.strip import Strip
 
+from pgs_tui.widgets.lines import EVEN
+
 Chops = Sequence[Mapping[int, "Strip | None"]]
 Span = tuple[int, int, int]
 """A line, its first changed cell, and the one behind its last."""
-_EVEN = re.compile(
-    "[\x20-\x7e\xa1-\xac\xae-\u02ff\u2010-\u2027\u2190-\u2319\u2500-\u25fc\u2605\u2714\u2716\u2800-\u28ff]*"
-)
-"""Only characters of one cell each. Other text is not cropped: half of a wide character cannot be sent."""
 
 
 class ChangedCells(CompositorUpdate):
@@ -47,8 +44,8 @@ class ChangedCells(CompositorUpdate):
                 left, right = max(x, first), min(end, behind)
                 if strip is None or left >= right or (x, y) in sent:
                     continue
-                if (left, right) == (x, end) or not _EVEN.fullmatch(strip.text):
-                    sent.add((x, y))
+                if (left, right) == (x, end) or not EVEN.fullmatch(strip.text):
+                    sent.add((x, y))  # half of a wide character cannot be sent
                     yield x, y, strip
                 else:
                     yield left, y, strip.crop(left - x, right - x)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Literal, get_args
@@ -47,6 +48,12 @@ _ASCII = str.maketrans(
         "↓": "v",
     }
 )
+
+
+EVEN = re.compile(
+    "[\x20-\x7e\xa1-\xac\xae-\u02ff\u2010-\u2027\u2190-\u2319\u2500-\u25fc\u2605\u2714\u2716\u2800-\u28ff]*"
+)
+"""Only characters of one cell each; there are more of them, but these are what most of a screen is made of."""
 
 
 def line(*spans: Span) -> Line:
@@ -185,8 +192,8 @@ def _ascii_text(text: str) -> str:
 def _cells(spans: Line) -> list[tuple[str, Role]]:
     cells: list[tuple[str, Role]] = []
     for text, role in spans:
-        if text.isascii():
-            cells.extend((character, role) for character in text)
+        if EVEN.fullmatch(text):
+            cells.extend([(character, role) for character in text])
             continue
         for character in text:
             size = width(character)
