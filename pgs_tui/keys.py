@@ -57,7 +57,7 @@ KEYS: tuple[Key, ...] = (
     Key("dashboard", ("minus",), "", "zoom_out", "", ""),
     Key("dashboard", ("0",), "", "zoom_all", "", ""),
     Key("dashboard", ("enter",), "Enter", "enter", "", "the data of the step under the cursor, token by token"),
-    Key("dashboard", ("w",), "w", "write", "", "write a config with what the alert advises that is being read"),
+    Key("dashboard", ("w",), "w", "write", "", "write a config with what the alert advises"),
     Key("dashboard", ("e",), "e", "export", "export", "write a chart, the steps or a report of the run into a file"),
     Key("dashboard", ("less_than_sign", "comma"), "< >", "pan_left", "", "the part before, after the one that is seen"),
     Key("dashboard", ("greater_than_sign", "full_stop"), "", "pan_right", "", ""),

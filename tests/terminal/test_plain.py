@@ -61,7 +61,7 @@ def test_a_locale_without_utf8_gets_frames_in_ascii(going: Path, tmp_path: Path)
     try:
         shown = terminal.wait_for("+- loss", "* training", "step")
         terminal.type(b"?")
-        terminal.wait_for("this page")
+        terminal.wait_for("Esc closes")
         terminal.type(b"?")
         terminal.wait_for("leave, run goes on")
         terminal.type(b"q")
