@@ -9,6 +9,8 @@ from pgs_tui.palette import PALETTES
 
 ALTERNATE_SCREEN = "\x1b[?1049h"
 HIDDEN_CURSOR = "\x1b[?25l"
+ASCII = str.maketrans("…←→↑↓", ".<>^v")
+"""What stands in the hints, cell for cell."""
 
 
 def splash(
@@ -46,7 +48,7 @@ def _last_line(columns: int, paint: _Paint, ascii_only: bool, screen: ScreenName
     hints = fitting(hints_of(screen, going=screen == "dashboard"), columns)
     texts = [f"{paint('key', key)} {paint('dim', meaning)}" for key, meaning in hints]
     line = " " + "  ".join(texts)
-    return line.replace("…", ".") if ascii_only else line
+    return line.translate(ASCII) if ascii_only else line
 
 
 def _code(layer: int, colour: str) -> str:
