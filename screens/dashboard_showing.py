@@ -13,6 +13,7 @@ from textual.timer import Timer
 
 from pgs_tui.keys import hints_of
 from pgs_tui.look import Look
+from pgs_tui.view import View
 from pgs_tui.widgets.lines import Role
 from pgs_tui.widgets.status_line import Status
 from screens.dashboard_drawing import DashboardDrawing
@@ -79,6 +80,8 @@ class DashboardShowing(DashboardDrawing):
         assert self.live is not None, "news without a run"
         update = message.update
         self.live.take(update)
+        if update.restarted:
+            self.look_at(View(self.view.axis))  # the steps that were looked at are no more
         if self._follower is not None:
             self._follower.taken()
         if self._loading and not update.loading:

@@ -30,7 +30,11 @@ def loss(history: History, looking: Looking) -> ChartView:
         curves=curve_of(history, looking, "loss", {"loss"}),
         value=known,
         value_role=role,
-        note=f"raw · ema {looking.alpha}" if looking.alpha else "raw",
+        note=_note(looking, "loss")
+        if looking.at is not None
+        else f"raw · ema {looking.alpha}"
+        if looking.alpha
+        else "raw",
         short_note=_short(looking),
         summary=_usual(looking, "loss") or (" · ".join(parts), *parts[:1]),
     )
@@ -113,7 +117,7 @@ def _chart(
         curves=curve_of(history, looking, metric, marked, smooth, reference),
         value=known,
         value_role=role,
-        note=f"ema {looking.alpha}" if averaged else "",
+        note=_note(looking, metric) if averaged else "",
         short_note=_short(looking) if averaged else "",
         summary=_usual(looking, metric) or summary,
     )
@@ -135,6 +139,14 @@ def _usual(looking: Looking, metric: str) -> tuple[str, ...]:
         return (f"at step {whole(at.step)}",)
     known = f"usually {WORDINGS[metric].usual(usual)}"
     return f"{known} {before}", known
+
+
+def _note(looking: Looking, metric: str) -> str:
+    """The constant of the average, and at the cursor the average there."""
+    average = looking.at.smoothed.get(metric) if looking.at is not None else None
+    if not looking.alpha:
+        return "raw"
+    return f"ema {looking.alpha}" + (f" = {WORDINGS[metric].words(average)}" if average is not None else "")
 
 
 def _short(looking: Looking) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from pgs_tui.format import duration, plain, rows, value, whole
+from pgs_tui.format import duration, plain, rows, seconds, value, whole
 from pgs_tui.runs.at_step import At, Usual
 from pgs_tui.widgets.cursor_line import CursorReading, Measured
 from screens.readings.looking import Looking
@@ -19,6 +19,8 @@ FIRST = ("loss", "grad_norm", "dt")
 THEN = ("tok_s", "moved", "mem.peak")
 LAST = ("hidden_norm",)
 """Metrics in the order in which they matter."""
+PARTS = (("data", "data"), ("forward", "fwd"), ("backward", "bwd"), ("optimizer", "opt"))
+"""Parts of a step's time, and how they are called."""
 ROWS_SHOWN = 4
 
 
@@ -39,6 +41,9 @@ def _parts(at: At) -> list[Measured]:
 
 def _more(looking: Looking, at: At) -> tuple[Measured, ...]:
     parts = [*_measured(at, LAST), Measured("epoch", f"{at.epoch:.3f}"), Measured("tokens", whole(at.tokens))]
+    if at.time is not None:
+        told = ((name, getattr(at.time, field)) for field, name in PARTS)
+        parts[:0] = [Measured(name, seconds(spent)) for name, spent in told if spent is not None]
     if looking.view.axis == "time" and looking.cursor is not None:
         parts.insert(0, Measured("after", duration(looking.cursor)))
     return tuple(parts)

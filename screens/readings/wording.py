@@ -36,7 +36,10 @@ def _deviation(number: float | None) -> str:
     """Two digits that matter."""
     if number is None or not number:
         return value(number, 2)
-    return f"{number:.2g}" if 1e-3 <= abs(number) < 100 else value(number, 3)
+    size = abs(number)
+    if size >= 10:
+        return value(number, 2) if size < 100 else value(number, 3)
+    return f"{number:#.2g}" if size >= 1e-3 else value(number, 3)
 
 
 def _gib(number: float | None) -> str:

@@ -14,9 +14,11 @@ from engine.events import Alert, Checkpoint, End, Eval, Event, Resume, Stamped
 from engine.events.codec import encode
 from pgs_tui.app import Goodbye, PgsApp
 from pgs_tui.look import Look
+from pgs_tui.runs.at_step import Usual
 from pgs_tui.runs.follow import Update
 from pgs_tui.view import View
 from screens.dashboard import DashboardScreen
+from screens.readings.wording import WORDINGS
 from tests.pgs_tui.making import stamped, step
 from tests.screens.hosting import Host, hosted, screen_text
 from tests.screens.inspecting import until
@@ -94,7 +96,7 @@ async def test_the_cursor_shows_one_step_in_every_chart_and_in_words(tmp_path: P
         texts = app.texts
         assert "step 400" in texts["cursor"] and "loss 9.400" in texts["cursor"] and "1.700" in texts["cursor"]
         assert " 9.400 " in texts["loss"].splitlines()[0]
-        assert "usually 1.700" in texts["loss"]
+        assert "usually 1.700" in texts["loss"] and "ema 0.98 = 1." in texts["loss"]
         assert "before step 400" in texts["dt"] + texts["tok_s"] or "usually" in texts["dt"]
         for chart in ("loss", "grad_norm", "tok_s", "dt", "lr"):
             assert any(role == "cursor" or text == "│" for row in panel_lines(app, chart) for text, role in row), chart
@@ -298,6 +300,15 @@ async def test_a_resume_takes_the_cursor_back_with_it(tmp_path: Path) -> None:
         assert (app.dashboard.view.cursor or 0) < 301
 
 
+async def test_a_log_that_begins_anew_is_seen_from_its_beginning(tmp_path: Path) -> None:
+    async with hosted(tmp_path) as (app, pilot):
+        await app.deliver(pilot, news())
+        await pressed(app, pilot, "plus", "left")
+        await app.deliver(pilot, Update(events=stamped(START, step(1, 5.5)), life="live", restarted=True))
+        assert app.dashboard.view == View() and "cursor" not in app.texts
+        assert " 5.500 " in app.texts["loss"].splitlines()[0]
+
+
 @pytest.mark.parametrize("size", [(1, 1), (20, 5), (60, 15), (80, 24), (200, 50)])
 async def test_the_view_works_at_every_size_and_look(tmp_path: Path, size: tuple[int, int]) -> None:
     async with hosted(tmp_path, size, look=Look(glyphs="ascii")) as (app, pilot):
@@ -309,3 +320,18 @@ async def test_the_view_works_at_every_size_and_look(tmp_path: Path, size: tuple
         assert all(row.isascii() for row in shown)
         if size[0] >= 60:
             assert "step 1 " in " ".join(shown)
+
+
+@pytest.mark.parametrize(
+    ("level", "spread", "words"),
+    [
+        (1.64, 0.1, "1.640 ± 0.10"),
+        (1.64, 0.0834, "1.640 ± 0.083"),
+        (3900.0, 0.0, "3 900"),
+        (3900.0, 12.4, "3 900 ± 12"),
+        (3900.0, 240.0, "3 900 ± 240"),
+        (1.0, None, "1.000"),
+    ],
+)
+def test_what_is_usual_is_written_as_closely_as_it_is_known(level: float, spread: float | None, words: str) -> None:
+    assert WORDINGS["loss"].usual(Usual(level, spread)) == words
