@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 
 from pgs_tui.format import plain
+from pgs_tui.runs.axis import AxisName
 from pgs_tui.runs.history import History
 from pgs_tui.runs.marks import Mark
 from pgs_tui.widgets.curves import ChartMark, Curves
@@ -31,11 +32,12 @@ def curve_of(
 
     def reduced(columns: int) -> Curves:
         raw = history.columns(metric, start, end, columns, axis)
+        marks = _marks(history.column_marks(start, end, columns, axis, marked))
         return Curves(
             raw=raw,
             smooth=history.smooth_columns(metric, alpha, start, end, columns, axis) if alpha else None,
             points=history.eval_points(start, end, columns, axis) if metric == "loss" else (),
-            marks=_marks(history.column_marks(start, end, columns, axis, marked)),
+            marks=_with_the_best(marks, history, axis) if metric == "loss" else marks,
             cursor=looking.cursor,
             reference=reference,
             labels=label_of(axis, (start, end)),
@@ -46,3 +48,11 @@ def curve_of(
 
 def _marks(found: Iterable[tuple[float, Mark]]) -> tuple[ChartMark, ...]:
     return tuple(ChartMark(x, mark.kind, mark.severity, plain(mark.label)) for x, mark in found)
+
+
+def _with_the_best(marks: tuple[ChartMark, ...], history: History, axis: AxisName) -> tuple[ChartMark, ...]:
+    """The best evaluation has a sign at its value, whatever graver happened in the same column."""
+    place = history.position_of(history.best.step, axis) if history.best is not None else None
+    if place is None or any(mark.kind == "best" for mark in marks):
+        return marks
+    return (*marks, ChartMark(place, "best"))

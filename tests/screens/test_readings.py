@@ -1,6 +1,6 @@
 """What the panels say of a history."""
 
-from engine.events import Alert, StepMemory
+from engine.events import Alert, Eval, StepMemory
 from pgs_tui.runs.history import History
 from pgs_tui.view import View
 from screens.readings.charts import CHARTS
@@ -45,3 +45,12 @@ def test_the_peak_is_the_highest_of_all_steps_and_provisional_in_the_first() -> 
     assert memory_of(history).readings[0] == ("peak so far", "1.3")
     history.fold(stamped(step(2, mem=StepMemory(peak=2.1)), step(3, mem=StepMemory(peak=1.27))))
     assert memory_of(history).readings[0] == ("peak", "2.1")
+
+
+def test_the_best_evaluation_is_marked_beside_whatever_graver_happened_there() -> None:
+    history = History()
+    steps = [step(number) for number in range(1, 31)]
+    history.fold(stamped(*steps, Eval(step=20, loss=1.5, best=True), alert(20, "loss")))
+    curves = CHARTS["loss"](history, looking_at(history, View(), None, read=False)).curves
+    assert curves is not None
+    assert {(mark.x, mark.kind) for mark in curves(40).marks} == {(20, "spike"), (20, "best")}

@@ -101,7 +101,7 @@ def test_the_picture_is_well_formed_and_has_its_words(night_run: RunDir, log: bo
     kinds = {one.get("class") for one in root.iter(f"{SVG}path")}
     assert {"raw", "smooth", "best", "point", "axis"} <= kinds
     titles = [one.text for one in root.iter(f"{SVG}title")]
-    assert "resume 450" in titles and "best evaluation 1.571" in titles
+    assert "resume 450" in titles and "best evaluation 1.400" in titles
     assert log == any("log axis" in (one or "") for one in words)
 
 
