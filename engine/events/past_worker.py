@@ -18,9 +18,9 @@ from engine.events.portions import portion_of
 from engine.events.stretches import bytes_between, line_start_at, whole_lines
 from engine.events.survey import survey_of
 
-STRETCH_BYTES = 512 * 1024
-NICENESS = 5
-"""What a person looks at goes first."""
+STRETCH_BYTES = 256 * 1024
+NICENESS = 10
+"""Once the survey stands: answering keys goes first."""
 _LOG = 0
 
 
@@ -36,10 +36,10 @@ def main(arguments: list[str]) -> None:
     """Write everything, and end quietly when nobody reads it any more."""
     worker, workers, size, past = map(int, arguments)
     gc.disable()  # nothing here refers to itself in a circle
-    os.nice(NICENESS)
     try:
         if worker == 0:
             _write(survey_of(_LOG, size))
+        os.nice(NICENESS)
         for portion in portions(_LOG, worker, workers, past, STRETCH_BYTES):
             _write(portion)
     except BrokenPipeError:

@@ -24,8 +24,10 @@ LIFE_EVERY = 0.5
 """Seconds between two polls of a busy and of a quiet run, of one that is over, and between two looks at its engine."""
 EVENTS_PER_UPDATE = 200
 """Much news comes in slices, so that keys are answered in between."""
-UNDELIVERED = 2
-"""How many updates may wait for the screen. Whoever reads faster than it folds waits, instead of filling memory."""
+UNDELIVERED = 1
+"""How many updates may be on their way to the screen. Whoever reads faster than it folds waits, so that memory does not
+fill; and as there is never a next one at hand, keys and drawing have their turn after each.
+"""
 LOOK_UP_EVERY = 0.1
 """Seconds after which whoever waits for the screen looks whether it is still there."""
 

@@ -222,10 +222,5 @@ def _started(descriptor: int, numbers: Sequence[int]) -> subprocess.Popen[bytes]
     environment = {**os.environ, "PYTHONPATH": str(code), "PYTHONSAFEPATH": "1"}
     arguments = (sys.executable, "-S", "-m", WORKER, *map(str, numbers))
     return subprocess.Popen(
-        arguments,
-        stdin=descriptor,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,  # Linux shares cores among sessions: it must not take from the screen's
-        env=environment,
+        arguments, stdin=descriptor, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment
     )

@@ -100,13 +100,14 @@ def test_whoever_reads_faster_than_the_screen_folds_waits_for_it(monkeypatch: py
     delivered: list[Update] = []
     following = follower(ScriptedReader(Batch(events)))
 
-    def take_the_first(seconds: float) -> bool:
-        if len(delivered) < 3:
-            following.taken()
-            return False
-        return True
+    taken: list[float] = []
 
-    following.run(delivered.append, take_the_first)
+    def take_one(seconds: float) -> bool:
+        taken.append(seconds)
+        following.taken()
+        return len(taken) > 1
+
+    following.run(delivered.append, take_one)
     assert len(delivered) == follow.UNDELIVERED + 1
 
 
