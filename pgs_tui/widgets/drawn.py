@@ -103,11 +103,10 @@ class Drawn(Widget):
         drawn += [line()] * (height - len(drawn))
         how = (width, self.glyphs)
         known = zip(self._drawn_before, self._fitted, strict=True) if how == self._fitted_how else ()
-        fitted = [after if spans is before else None for spans, (before, after) in zip(drawn, known, strict=False)]
-        fitted += [None] * (height - len(fitted))
-        self._fitted = tuple(
-            same if same is not None else self._fit(spans, width) for spans, same in zip(drawn, fitted, strict=True)
-        )
+        same = [after if spans is before else None for spans, (before, after) in zip(drawn, known, strict=False)]
+        same += [None] * (height - len(same))
+        pairs = zip(drawn, same, strict=True)
+        self._fitted = tuple([self._fit(spans, width) if fitted is None else fitted for spans, fitted in pairs])
         self._drawn_before, self._fitted_how = drawn, how
         return self._fitted
 

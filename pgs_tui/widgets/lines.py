@@ -58,7 +58,7 @@ EVEN = re.compile(
 
 def line(*spans: Span) -> Line:
     """A line of its spans, empty ones left out."""
-    return tuple(span for span in spans if span[0])
+    return tuple([span for span in spans if span[0]])
 
 
 @lru_cache(maxsize=4096)
@@ -69,7 +69,7 @@ def width(text: str) -> int:
 
 def line_width(spans: Line) -> int:
     """How many terminal cells the line takes."""
-    return sum(width(text) for text, _ in spans)
+    return sum([width(text) for text, _ in spans])
 
 
 def fit(spans: Line, cells: int) -> Line:

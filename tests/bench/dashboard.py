@@ -5,8 +5,8 @@
 Prints each measurement with its bound; the exit code is 1 when one is past it. The names of the rows are first, attach,
 load, update, axes, append, echo, rest (CPU and bytes) and memory. The runs are made up as our engine would write them
 and kept in FOLDER, where 1M steps take 0.7 GB; without FOLDER they are made anew and removed. The bounds are for two
-cores that have nothing else to do: the load beside the table says whether that was so. `update` and `append` are
-measured within a process of the same code, everything else from outside.
+cores that have nothing else to do: the load beside the table says whether that was so. `update`, `axes` and
+`append` are measured within a process of the same code, everything else from outside.
 """
 
 from __future__ import annotations

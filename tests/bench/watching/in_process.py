@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -10,6 +12,7 @@ from typing import Any
 
 from rich.console import RenderableType
 from textual._compositor import CompositorUpdate
+from textual.events import Key
 from textual.screen import Screen
 
 from engine.events import ModelInfo, Phase, Stamped, Start
@@ -25,6 +28,9 @@ from tests.bench.watching.runs import SECONDS_A_STEP, steps_from
 
 BEGIN = 1e9
 UPDATES = 80
+PANS = 30
+DRAWN_SECONDS = 0.3
+"""By then everything is drawn that a key has changed."""
 
 
 @dataclass(slots=True)
@@ -83,6 +89,33 @@ async def updates(size: tuple[int, int], steps: int, total: int) -> Costs:
                 one.append(end - begin)
             await pilot.pause()
     return costs
+
+
+async def pans(size: tuple[int, int], steps: int, total: int) -> tuple[list[float], float]:
+    """Zoom into a run of so many steps and pan: seconds of CPU from each key until all is drawn, and bytes for each."""
+    app, costs = Unattended(), []
+    async with app.run_test(size=size) as pilot:
+        dashboard = app.dashboard
+        live = dashboard.live = LiveRun("bench", RunDir(Path("nowhere")), lambda: BEGIN + steps * SECONDS_A_STEP)
+        source = stamped(1)
+        live.take(Update(events=(*beginning(total), *(next(source) for _ in range(steps))), life="live"))
+        gc.freeze()  # as the dashboard does after a long past
+        dashboard.show_now()
+        await pilot.pause(DRAWN_SECONDS)
+        for key in ("plus", "plus", "plus", "less_than_sign"):
+            await press(app, key)
+        app.sent = 0
+        for key in ("greater_than_sign", "less_than_sign") * (PANS // 2):
+            costs += [await press(app, key)]
+    return costs, app.sent / PANS
+
+
+async def press(app: Unattended, key: str) -> float:
+    """Seconds of CPU that a key takes, whatever is drawn for it."""
+    begin = time.process_time()
+    app.post_message(Key(key, None))
+    await asyncio.sleep(DRAWN_SECONDS)
+    return time.process_time() - begin
 
 
 def appends(steps: int) -> list[float]:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from engine.rundir import RunDir
 from tests.bench.watching.attached import Attached
-from tests.bench.watching.in_process import appends, updates
+from tests.bench.watching.in_process import appends, pans, updates
 from tests.bench.watching.runs import Going, write_run
 
 SMALL, USUAL, LARGE = (80, 24), (120, 36), (200, 50)
@@ -120,22 +120,9 @@ def update(place: Place) -> list[Row]:
 
 
 def axes(place: Place) -> list[Row]:
-    """Mean CPU of a pan, since the system counts CPU in hundredths of a second."""
-    run, pans = place.run(100_000), 30
-    with place.attach(run, LARGE) as watched:
-        watched.read_until_quiet(SETTLED, PATIENCE)
-        for key in "+++<":
-            watched.type(key.encode())
-            watched.read_until_quiet(0.3, 2.0)
-        before = watched.cpu(), watched.written
-        for number in range(pans):
-            watched.type(b"<" if number % 2 else b">")
-            watched.read_until_quiet(0.2, 2.0)
-        cpu, sent = watched.cpu() - before[0], watched.written - before[1]
-    detail = f"{sent / pans / 1000:.1f} KB sent"
-    return [
-        Row("axes", f"a pan at {_of(LARGE)}, all charts anew", cpu / pans * 1e3 if sent else None, 25, "ms", detail)
-    ]
+    costs, sent = asyncio.run(pans(LARGE, 100_000, 120_000))
+    detail = f"p95 {_p95(costs) * 1e3:.0f}, {sent / 1000:.1f} KB sent"
+    return [Row("axes", f"a pan after 100k steps at {_of(LARGE)}, all panels anew", _ms(costs), 25, "ms", detail)]
 
 
 def append(place: Place) -> list[Row]:
