@@ -97,8 +97,8 @@ class DashboardMarks(DashboardLooking):
     def _open(self, alert: Incident | None) -> None:
         assert self.live is not None, "somebody looks at a run"
         step = self._mark.step if self._mark is not None else self.view.cursor
-        if alert is not None and self._mark is None and not self.live.touches(alert, step):
-            step = alert.step
+        if alert is not None and not self.live.touches(alert, step):
+            step = alert.step  # where an audit's finding is marked, it was only told
         if step is not None and self.live.run.spike(step).is_file():
             self.post_message(self.Inspecting(spike=step))
         elif rows := self.live.rows_of(step, alert):

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from engine.events import Alert, Checkpoint, End, Eval, Event, Resume, Stamped
+from engine.events import Alert, Audit, AuditFlag, Checkpoint, End, Eval, Event, Resume, Stamped
 from engine.events.codec import encode
 from pgs_tui.app import Goodbye, PgsApp
 from pgs_tui.look import Look
@@ -222,6 +222,19 @@ async def test_enter_opens_the_rows_of_each_step_that_an_alert_touched(
             await pressed(app, pilot, "N", "enter")
             await until(pilot, lambda: len(asked) > 1)
             assert asked == [((810, 811), None), ((800, 801), None)]
+
+
+async def test_enter_opens_the_rows_of_a_finding_about_the_data(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flag = AuditFlag(code="EMPTY_ANSWERS", severity="warning", count=3, message="empty", first_rows=(4, 9))
+    with inspections(monkeypatch) as asked:
+        async with hosted(tmp_path) as (app, pilot):
+            told = stamped(START, Audit(flags=(flag,)), *events(last=50)[1:])
+            await app.deliver(pilot, Update(events=told, life="live"))
+            await pressed(app, pilot, "n", "enter")
+            await until(pilot, lambda: asked)
+            assert asked == [((4, 9), None)]
 
 
 async def test_enter_opens_the_recorded_batch_where_there_is_one(
