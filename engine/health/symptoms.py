@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from engine.health import (
+    above_start,
     climb,
     clipped_norm,
     dead,
@@ -38,6 +39,7 @@ SYMPTOMS: Mapping[str, Symptom] = {
     **spike_share.SYMPTOMS,
     **skipped.SYMPTOMS,
     **flat.SYMPTOMS,
+    **above_start.SYMPTOMS,
     **rising.SYMPTOMS,
     **too_low.SYMPTOMS,
     **climb.SYMPTOMS,

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from engine.events.types import Alert, Estimate, Eval, Gpu, Host, Phase, Resume, Scalar, Stamped, Start, Step
+from engine.health.above_start import AboveStartDetector
 from engine.health.alerts import IncidentLog
 from engine.health.eval_rising import EvalRisingDetector
 from engine.health.finding import Finding
@@ -29,6 +30,7 @@ from engine.health.too_low import TooLowDetector
 
 WATCHED = (
     "LOSS_TOO_LOW",
+    "LOSS_ABOVE_START",
     "LOSS_RISES",
     "GRAD_NORM_GROWS",
     "EVAL_RISES",
@@ -108,6 +110,7 @@ class RunWatch:
     def _begin(self) -> None:
         self._incidents = IncidentLog(self._settings)
         self._too_low = TooLowDetector(self._total_steps)
+        self._above_start = AboveStartDetector()
         self._rising = RisingDetector()
         self._growing = GrowingDetector()
         self._evaluations = EvalRisingDetector()
@@ -132,6 +135,7 @@ class RunWatch:
         return {
             "incidents": self._incidents,
             "too_low": self._too_low,
+            "above_start": self._above_start,
             "rising": self._rising,
             "growing": self._growing,
             "evaluations": self._evaluations,
@@ -173,6 +177,7 @@ class RunWatch:
             return alerts
         self._evaluations.take_loss(step.loss)
         alerts += self._tell("LOSS_TOO_LOW", step.step, self._too_low.check(step.step, step.loss))
+        alerts += self._tell("LOSS_ABOVE_START", step.step, self._above_start.check(step.loss))
         alerts += self._tell("LOSS_RISES", step.step, self._rising.check(step.step, step.loss))
         alerts += self._tell("MASK_SHIFTED", step.step, self._mask.check(step.loss_tokens, step.tokens))
         return alerts

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import random
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
@@ -14,6 +15,7 @@ from engine.config.schema import Config, Model, Train
 from engine.events import Alert, Estimate, Gpu, Host, Resume, Stamped, Start, Step
 from engine.events.types import Eval
 from engine.health import JUDGED, SYMPTOMS, RunWatch, TrainingHealth
+from engine.health.above_start import AboveStartDetector
 from engine.health.watch import WATCHED
 
 from .synthetic import Fault, SyntheticRun, from_step, slower
@@ -97,6 +99,10 @@ def learned_by_heart(step: Step) -> Step:
     return replace(step, loss=max(0.005, fallen))
 
 
+def ruined(step: Step) -> Step:
+    return replace(step, loss=3.0 * (step.loss or 0.0))
+
+
 def holding(step: Step, more: float) -> Step:
     assert step.mem.allocated is not None
     return replace(step, mem=replace(step.mem, allocated=step.mem.allocated + more))
@@ -132,6 +138,7 @@ def with_loss(share: float) -> Fault:
 
 WRONG: dict[str, tuple[str, int, dict[str, Any]]] = {
     "learned by heart": ("LOSS_TOO_LOW", 100, {"fault": from_step(20, learned_by_heart)}),
+    "ruined at once": ("LOSS_ABOVE_START", 30, {"fault": from_step(4, ruined, 100)}),
     "diverging": ("LOSS_RISES", 950, {"fault": multiplied(loss=1.001)}),
     "growing norm": ("GRAD_NORM_GROWS", 1050, {"fault": multiplied(grad_norm=1.0075)}),
     "overfitting": (
@@ -244,7 +251,22 @@ def test_a_run_that_diverges_early_is_seen_early_and_not_taken_for_one_that_lear
             eval_fault=lambda evaluation: replace(evaluation, loss=2.0 + 0.05 * evaluation.step),
         ).events()
     )
-    assert [(alert.code, alert.step) for alert in alerts] == [("LOSS_RISES", 60)]
+    assert [(alert.code, alert.step) for alert in alerts] == [("LOSS_ABOVE_START", 44), ("LOSS_RISES", 60)]
+
+
+def test_a_rate_that_ruins_the_model_within_ten_steps_is_told_before_the_thirtieth() -> None:
+    def blown_up(step: Step) -> Step:  # as the quickstart does at a learning rate of 1
+        return replace(step, loss=min(8.0 * 1.7**step.step, 1000.0) * (1 + 0.2 * math.sin(step.step)))
+
+    (alert,) = watched(SyntheticRun(steps=60, fault=blown_up).events(), RunWatch({"train.learning_rate": 1.0}))
+    assert alert.code == "LOSS_ABOVE_START" and alert.step is not None and alert.step < 30
+    assert (alert.advice[0].key, alert.advice[0].value) == ("train.learning_rate", 0.1)
+
+
+def test_batches_that_differ_much_are_not_taken_for_a_loss_above_the_start() -> None:
+    for seed in range(50):
+        rng, detector = random.Random(seed), AboveStartDetector()
+        assert not any(detector.check(rng.lognormvariate(0.0, 0.8)) for _ in range(2000))
 
 
 def test_an_evaluation_that_rises_advises_to_end_where_it_was_best() -> None:

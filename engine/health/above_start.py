@@ -1,0 +1,69 @@
+"""A loss far above the one that the run began with: training has made the model worse than it was."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections import deque
+from typing import Any
+
+from engine.health.finding import Finding
+from engine.health.remedies import CLIP, TENTH_OF_THE_RATE
+from engine.health.symptom import Symptom
+
+START_LOSSES = 3
+"""Of these the highest counts: hardly a weight has moved yet, and one easy batch says little."""
+RECENT = 20
+"""Losses that are all far above it: no batch of hard rows lasts that long."""
+FACTOR = 1.5
+SMALLEST_RISE = 0.2
+"""In nats: near zero a multiple is little."""
+
+SYMPTOMS = {
+    "LOSS_ABOVE_START": Symptom(
+        "error",
+        "the loss is about {value}, and began with {baseline}: the model is worse than before; unless the data is "
+        "harder here, the run has diverged",
+        (TENTH_OF_THE_RATE, CLIP),
+        ending="it has come down",
+    ),
+}
+
+
+class AboveStartDetector:
+    """Watches the losses of the steps that were not skipped."""
+
+    def __init__(self) -> None:
+        self._start: list[float] = []
+        self._recent: deque[float] = deque(maxlen=RECENT)
+        self._found: tuple[float, float] | None = None
+
+    def check(self, loss: float) -> Finding | None:
+        """Take in the loss of a step; return what is wrong while it is."""
+        if math.isfinite(loss):
+            self._take(loss)
+        if self._found is None:
+            return None
+        level, start = self._found
+        return Finding(level, start, "loss")
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"start": list(self._start), "recent": list(self._recent), "found": self._found}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self._start = list(state["start"])
+        self._recent = deque(state["recent"], maxlen=RECENT)
+        self._found = None if state["found"] is None else (state["found"][0], state["found"][1])
+
+    def _take(self, loss: float) -> None:
+        if len(self._start) < START_LOSSES:
+            self._start.append(loss)
+            return
+        self._recent.append(loss)
+        start = max(self._start)
+        limit = max(start * FACTOR, start + SMALLEST_RISE)
+        if self._found is None:
+            if len(self._recent) == RECENT and loss >= limit and min(self._recent) >= limit:
+                self._found = statistics.median(self._recent), start
+        elif loss < limit and statistics.median(self._recent) < limit:
+            self._found = None
