@@ -1,6 +1,7 @@
 """Whether the dashboard keeps its budgets: the real program in a terminal, on runs of 1k to 1M steps.
 
     PYTHONPATH=. python tests/bench/dashboard.py [--rows NAME,..] [--times 7] [--runs FOLDER] [--out FILE]
+    PYTHONPATH=. python tests/bench/dashboard.py --table FILE
 
 Prints each measurement with its bound; the exit code is 1 when one is past it. The names of the rows are first, attach,
 load, update, axes, append, echo, rest (CPU and bytes) and memory. The runs are made up as our engine would write them
@@ -26,6 +27,9 @@ from tests.bench.watching.rows import ROWS, Place, Row
 
 def main() -> int:
     options = parse()
+    if options.table is not None:
+        print(as_markdown(json.loads(options.table.read_text())["rows"]))
+        return 0
     before = os.getloadavg()[0]
     if options.runs is not None:
         found = measure(options.runs, options)
@@ -45,6 +49,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--times", type=int, default=7, help="how often each start is repeated")
     parser.add_argument("--runs", type=Path, metavar="FOLDER", help="keep the runs there")
     parser.add_argument("--out", type=Path, metavar="FILE", help="write all that was found as JSON")
+    parser.add_argument("--table", type=Path, metavar="FILE", help="only print such a file as Markdown")
     options = parser.parse_args()
     options.rows = options.rows.split(",")
     unknown = [name for name in options.rows if name not in ROWS]
@@ -67,6 +72,17 @@ def as_text(row: Row) -> str:
     found = "never" if row.found is None else f"{row.found:.3g}" if row.found < 100 else f"{row.found:.0f}"
     verdict = "met   " if row.met else "MISSED"
     return f"{verdict} {row.name:12} {row.what:62} {found:>7} of {row.bound:g} {row.unit}   {row.detail}".rstrip()
+
+
+def as_markdown(rows: list[dict[str, Any]]) -> str:
+    """What `write` has written as a table for a page."""
+    lines = ["| what | measured | bound | |", "|---|---|---|---|"]
+    for row in rows:
+        found = "never" if row["found"] is None else f"{row['found']:.3g} {row['unit']}"
+        verdict = "" if row["met"] else "**missed**"
+        detail = f" ({row['detail']})" if row["detail"] else ""
+        lines.append(f"| {row['name']}: {row['what']} | {found}{detail} | {row['bound']:g} | {verdict} |")
+    return "\n".join(lines)
 
 
 def write(path: Path, found: list[Row], load: tuple[float, float]) -> None:
