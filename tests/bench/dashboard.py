@@ -69,16 +69,21 @@ def measure(folder: Path, options: argparse.Namespace) -> list[Row]:
 
 def as_text(row: Row) -> str:
     """A row of the table."""
-    found = "never" if row.found is None else f"{row.found:.3g}" if row.found < 100 else f"{row.found:.0f}"
+    found = as_number(row.found)
     verdict = "met   " if row.met else "MISSED"
     return f"{verdict} {row.name:12} {row.what:62} {found:>7} of {row.bound:g} {row.unit}   {row.detail}".rstrip()
+
+
+def as_number(found: float | None) -> str:
+    """Three digits, and all of those before the point."""
+    return "never" if found is None else f"{found:.3g}" if found < 100 else f"{found:.0f}"
 
 
 def as_markdown(rows: list[dict[str, Any]]) -> str:
     """What `write` has written as a table for a page."""
     lines = ["| what | measured | bound | |", "|---|---|---|---|"]
     for row in rows:
-        found = "never" if row["found"] is None else f"{row['found']:.3g} {row['unit']}"
+        found = f"{as_number(row['found'])} {row['unit']}"
         verdict = "" if row["met"] else "**missed**"
         detail = f" ({row['detail']})" if row["detail"] else ""
         lines.append(f"| {row['name']}: {row['what']} | {found}{detail} | {row['bound']:g} | {verdict} |")
