@@ -219,7 +219,8 @@ class Marks:
         touch = self._incidents.touch(incident_id, step)
         rows = touch.rows if touch else incident.rows
         label = f"{incident.title} {step}"
-        return Mark(kind, step, label, role, incident.severity, incident_id, rows, incident.metric)
+        metric = "loss" if kind == "audit" else incident.metric  # data that is odd shows in the loss, if anywhere
+        return Mark(kind, step, label, role, incident.severity, incident_id, rows, metric)
 
 
 class _Touched:
