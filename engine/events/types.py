@@ -205,7 +205,8 @@ class Gpu:
 class Host:
     """The machine, once a second. `cpu` is the engine's share in percent of one core; memory in GiB.
 
-    `io_pressure` is the percentage of the last ten seconds in which some process waited for a disk, by Linux's count.
+    `io_pressure` and `cpu_pressure` are the percentages of the last ten seconds in which some process waited for a
+    disk, for a core, by Linux's count.
     """
 
     kind: ClassVar[str] = "host"
@@ -216,6 +217,7 @@ class Host:
     memory_available: float | None = None
     memory_total: float | None = None
     io_pressure: float | None = None
+    cpu_pressure: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -37,7 +37,7 @@ class Machine:
         self.host: Host | None = None
         self.slowed_by: tuple[str, ...] = ()
         """Why a card's clocks were low at some moment since the last step."""
-        self.io_pressure = 0.0
+        self.io_pressure, self._cpu_pressure = 0.0, 0.0
         """The highest since the last step, percent."""
 
     def take(self, t: float, reading: Gpu | Host) -> None:
@@ -45,6 +45,7 @@ class Machine:
         if isinstance(reading, Host):
             self.host = reading
             self.io_pressure = max(self.io_pressure, reading.io_pressure or 0.0)
+            self._cpu_pressure = max(self._cpu_pressure, reading.cpu_pressure or 0.0)
             return
         self._cards[reading.uuid] = (t, reading)
         self._cards = {uuid: kept for uuid, kept in self._cards.items() if kept[0] >= t - STALE_SECONDS}
@@ -54,7 +55,12 @@ class Machine:
 
     def step_is_over(self) -> None:
         """What was, belongs to the step before."""
-        self.slowed_by, self.io_pressure = (), 0.0
+        self.slowed_by, self.io_pressure, self._cpu_pressure = (), 0.0, 0.0
+
+    @property
+    def cpu_pressure(self) -> float:
+        """The highest since the last step, percent; 0 beside a GPU, whose machine may have many cores and users."""
+        return 0.0 if self._cards else self._cpu_pressure
 
     @property
     def card(self) -> Gpu | None:

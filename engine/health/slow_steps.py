@@ -60,7 +60,7 @@ REMEDIES = (
 )
 BEYOND = (
     "for a GPU that throttles see to its cooling and power; for another process on it, `nvidia-smi` names it; for a "
-    "disk that is busy see what else writes to it"
+    "disk that is busy see what else writes to it, for cores that are busy what else computes"
 )
 SYMPTOMS = {
     "STEP_SLOW": Symptom(

@@ -8,8 +8,8 @@ from engine.events.types import Step
 
 LARGE_PART = 0.5
 """A part that takes this share of the time lost is its cause."""
-PRESSED = 20.0
-"""Percent of the time that some process waited for a disk."""
+PRESSED, CPU_PRESSED = 20.0, 50.0
+"""Percent of the time that some process waited for a disk, for a core."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,12 +22,13 @@ class Cause:
 
 START, EVALUATION, CHECKPOINT, PAUSE = "the start", "an evaluation", "a checkpoint", "a pause"
 """What a step may come after."""
-DATA, COLLECTION, COMPILER, THROTTLING, DISK, NEIGHBOUR, UNKNOWN = (
+DATA, COLLECTION, COMPILER, THROTTLING, DISK, CPU, NEIGHBOUR, UNKNOWN = (
     "data",
     "gc",
     "compiler",
     "throttling",
     "disk",
+    "cpu",
     "neighbour",
     "unknown",
 )
@@ -42,6 +43,7 @@ class Surroundings:
     slowed_by: tuple[str, ...] = ()
     io_pressure: float = 0.0
     others_gib: float = 0.0
+    cpu_pressure: float = 0.0
 
 
 NOTHING = Surroundings()
@@ -66,6 +68,13 @@ def cause_of(step: Step, lost: float, around: Surroundings) -> Cause:
         return Cause(THROTTLING, f"the GPU's clocks were low: {', '.join(around.slowed_by)}")
     if pressed:
         return Cause(DISK, f"processes waited for the disk {around.io_pressure:.0f} % of the time")
+    return by_what_else_runs(around) or NO_CAUSE
+
+
+def by_what_else_runs(around: Surroundings) -> Cause | None:
+    """Other programs on the CPU or the GPU."""
+    if around.cpu_pressure >= CPU_PRESSED:
+        return Cause(CPU, f"processes waited for a core {around.cpu_pressure:.0f} % of the time")
     if around.others_gib > 0:
         return Cause(NEIGHBOUR, f"another process uses the GPU ({around.others_gib:.1f} GiB)")
-    return NO_CAUSE
+    return None

@@ -12,7 +12,7 @@ from engine.health.baseline import quantile
 from engine.health.finding import Finding
 from engine.health.partners import BATCH
 from engine.health.slow_steps import MORE_WORKERS
-from engine.health.stall_cause import DATA, NEIGHBOUR, NO_CAUSE, THROTTLING, Cause, Surroundings
+from engine.health.stall_cause import DATA, NO_CAUSE, THROTTLING, Cause, Surroundings, by_what_else_runs
 from engine.health.symptom import CAUSE, Remedy, Settings, Symptom, times, to
 
 BLOCK = 25
@@ -171,9 +171,7 @@ def _cause(block: _Block, around: Surroundings) -> Cause | None:
         return Cause(DATA, f"{block.waiting:.0%} of the time waits for data")
     if around.slowed_by:
         return Cause(THROTTLING, f"the GPU's clocks are low: {', '.join(around.slowed_by)}")
-    if around.others_gib > 0:
-        return Cause(NEIGHBOUR, f"another process uses the GPU ({around.others_gib:.1f} GiB)")
-    return None
+    return by_what_else_runs(around)
 
 
 def _from_the_start(block: _Block, slow_paths: tuple[str, ...], compiles: bool | None) -> Cause:

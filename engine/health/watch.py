@@ -187,7 +187,9 @@ class RunWatch:
         if self._steps_here <= FIRST_STEPS or not math.isfinite(step.dt) or step.skipped:
             return []
         machine = self._machine
-        around = Surroundings(self._after, machine.slowed_by, machine.io_pressure, machine.neighbours_gib)
+        around = Surroundings(
+            self._after, machine.slowed_by, machine.io_pressure, machine.neighbours_gib, machine.cpu_pressure
+        )
         slow = self._slow.check(step, around)
         alerts = [alert for code in ("STEP_SLOW", "STALL") for alert in self._tell(code, step.step, slow.get(code))]
         compiles = self._settings.get("model.compile")

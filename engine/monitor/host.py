@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import psutil
 
@@ -82,9 +83,9 @@ def _lines(path: Path) -> list[str]:
         return []
 
 
-def io_pressure(root: Path = Path("/")) -> float | None:
-    """Percent of the last ten seconds in which some process waited for a disk; None where Linux does not count it."""
-    for line in _lines(root / "proc/pressure/io"):
+def pressure(of: Literal["io", "cpu"], root: Path = Path("/")) -> float | None:
+    """Percent of the last ten seconds in which some process waited for it; None where Linux does not count it."""
+    for line in _lines(root / "proc/pressure" / of):
         if found := re.match(r"some avg10=(\d+(?:\.\d+)?) ", line):
             return float(found[1])
     return None
@@ -134,7 +135,8 @@ class HostReader:
             cores=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
             memory_available=memory.available / GIB,
             memory_total=memory.total / GIB,
-            io_pressure=io_pressure(),
+            io_pressure=pressure("io"),
+            cpu_pressure=pressure("cpu"),
         )
 
     def _share(self, seconds: dict[int, float]) -> float:

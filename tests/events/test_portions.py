@@ -91,7 +91,7 @@ def from_later(event: Event, t: float) -> bytes:
 def from_earlier(event: Event, t: float) -> bytes:
     """As a version wrote it that did not know the fields that have a default."""
     record = json.loads(encode(event, t))
-    defaults = {"clip_scale", "moved", "rows", "rank", "mem", "throttle", "io_pressure", "memory_total"}
+    defaults = {"clip_scale", "moved", "rows", "rank", "mem", "throttle", "io_pressure", "cpu_pressure", "memory_total"}
     return json.dumps({k: v for k, v in record.items() if k not in defaults}, separators=(",", ":")).encode()
 
 

@@ -232,6 +232,17 @@ def test_a_slow_step_tells_what_was_beside_it(reading: dict[str, Any], said: str
     assert said in alert.meaning
 
 
+def test_a_slow_step_on_the_cpu_tells_that_other_programs_wanted_the_cores() -> None:
+    def busy(number: int, found: Gpu | Host) -> Gpu | Host:
+        return replace(found, cpu_pressure=91.0) if isinstance(found, Host) else found
+
+    fault = from_step(810, lambda step: slower(step, 6.0), 810)
+    events = list(SyntheticRun(steps=820, seed=1, fault=fault, reading_fault=busy).events())
+    on_a_gpu, on_the_cpu = watched(events), watched(one for one in events if not isinstance(one.event, Gpu))
+    assert "no cause is seen" in on_a_gpu[0].meaning  # a machine of many cores always has somebody waiting for one
+    assert "processes waited for a core 91 % of the time" in on_the_cpu[0].meaning
+
+
 def test_a_stall_right_after_an_evaluation_says_so() -> None:
     run = SyntheticRun(steps=820, seed=1, fault=from_step(801, lambda step: slower(step, 60.0), 801))
     alert = watched(run.events(), RunWatch({"data.eval_every": 200}))[0]
