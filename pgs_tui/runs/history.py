@@ -77,7 +77,8 @@ class History(KnownRun):
                 self._resume(event, t)
             case Alert():
                 self.incidents.take(event, self.last_step)
-                self.marks.take_alert(event)
+                if event.step is None or self._is_of_this_run(event.step):
+                    self.marks.take_alert(event)
             case Audit():
                 for found in self.incidents.take_audit(event):
                     self.marks.take_finding(found.id, self.last_step or 0)
@@ -146,18 +147,23 @@ class History(KnownRun):
             self.marks.add_behind("nan", self.table.not_finite(metric, begin), metric)
 
     def _take_eval(self, event: Eval) -> None:
-        if abs(event.step) > LARGEST_STEP or not self.evals.take(event):
+        if not self._is_of_this_run(event.step) or not self.evals.take(event):
             return
         self.marks.add("eval", event.step, "loss")
         self._mark_best()
         self.table.parts.add_eval(event.step, event.seconds)
+
+    def _is_of_this_run(self, step: int) -> bool:
+        """Whether something told of that step can be shown beside the steps that there are."""
+        last = self.last_step
+        return abs(step) <= LARGEST_STEP and (last is None or abs(step - last) <= FAR)
 
     def _mark_best(self) -> None:
         self.marks.mark_best(self.best.step if self.best else None)
 
     def _take_checkpoint(self, event: Checkpoint) -> None:
         self.checkpoint = event
-        if abs(event.step) <= LARGEST_STEP:
+        if self._is_of_this_run(event.step):
             self.marks.add("checkpoint", event.step)
             self.table.parts.add_checkpoint(event.step, event.seconds)
 

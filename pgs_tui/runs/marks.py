@@ -98,12 +98,16 @@ class Marks:
 
     def mark_best(self, step: int | None) -> None:
         """Mark the step after which the best evaluation was, and no other; None where there is none."""
-        self._plain["best", "loss"] = array("q", [] if step is None else [step])
+        marked = array("q", [] if step is None else [step])
+        self.version += marked != self._plain["best", "loss"]
+        self._plain["best", "loss"] = marked
 
     def add_behind(self, kind: MarkKind, steps: Iterable[int], metric: str | None = None) -> None:
         """Mark ascending steps, all of them behind those that have a mark of this kind."""
-        self.version += 1
-        self._plain[kind, metric].extend(steps)
+        marked = self._plain[kind, metric]
+        before = len(marked)
+        marked.extend(steps)
+        self.version += len(marked) > before
 
     def take_alert(self, alert: Alert) -> None:
         """Mark the step that an alert speaks of; its incident must be among the incidents."""

@@ -123,6 +123,14 @@ def test_only_the_best_evaluation_of_all_is_marked_as_such() -> None:
     assert kinds(history) == [("best", 3), ("eval", 3), ("resume", 5)]
 
 
+def test_what_is_told_of_a_step_far_from_all_others_is_not_marked() -> None:
+    far = 10**12
+    saved = Checkpoint(step=far, path="c", seconds=1.0, bytes=1)
+    history = history_of(*steps(1, 9), Eval(step=far, loss=1.0), alert(-far), saved)
+    assert kinds(history) == []
+    assert [one.step for one in history.incidents.all()] == [-far], "the alert itself is shown"
+
+
 def test_of_many_in_one_column_the_gravest_is_drawn() -> None:
     evals = [Eval(step=number, loss=1.0) for number in range(1, 101)]
     history = history_of(*steps(1, 100), *evals, alert(42, severity="critical"))
