@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pgs_tui.format import plain, rows, value
+from pgs_tui.format import plain, rows, seconds, value
 from pgs_tui.widgets.lines import Line, Role, joined, line, line_width, wrapped
 from pgs_tui.widgets.panel import Panel
 from pgs_tui.widgets.severities import SIGNS
@@ -22,7 +22,7 @@ EDGES, SIDES = 2, 4
 NEIGHBOURS = 2
 """Other incidents that are shown around the selected one, where there are some."""
 
-METRICS = {"loss": "loss ", "hidden_norm": "hidden grad ", "grad_norm": "grad norm ", "moved": "moved "}
+METRICS = {"loss": "loss ", "hidden_norm": "hidden grad ", "grad_norm": "grad norm ", "moved": "moved ", "dt": "dt "}
 
 
 class AlertPanel(Panel):
@@ -131,8 +131,14 @@ class AlertPanel(Panel):
 
     def _explanation(self, one: Incident, width: int) -> list[Line]:
         room = max(width - len(INDENT), 1)
-        meaning = [line((INDENT, "text"), *row) for row in wrapped(plain(one.meaning), room, "text")]
+        meaning = [line((INDENT, "text"), *row) for row in wrapped(plain(_meaning(one)), room, "text")]
         return meaning + [row for hint in one.advice for row in _advised(hint, room)]
+
+
+def _meaning(one: Incident) -> str:
+    """What it means; where it touched several steps, that speaks of the newest, while the row above has the first."""
+    is_later = one.last_step is not None and one.last_step != one.step
+    return f"at step {one.last_step}: {one.meaning}" if is_later else one.meaning
 
 
 def _advised(hint: Advice, room: int) -> list[Line]:
@@ -167,5 +173,6 @@ def _as_yaml(scalar: object) -> str:
 def _measured(one: Incident) -> Line:
     if one.value is None:
         return ()
-    usually = f", usually {value(one.baseline)}" if one.baseline is not None else ""
-    return line((f"{METRICS.get(one.metric or '', '')}{value(one.value)}{usually}", "text"))
+    shown = seconds if one.metric == "dt" else value
+    usually = f", usually {shown(one.baseline)}" if one.baseline is not None else ""
+    return line((f"{METRICS.get(one.metric or '', '')}{shown(one.value)}{usually}", "text"))

@@ -147,6 +147,16 @@ async def test_an_alert_tells_step_value_rows_meaning_and_marks_the_curve(tmp_pa
         assert "▲" in app.texts["loss"]
 
 
+async def test_an_alert_of_several_steps_says_which_of_them_it_speaks_of(tmp_path: Path) -> None:
+    async with hosted(tmp_path, (120, 36)) as (app, pilot):
+        await app.deliver(pilot, training(last=1110))
+        slow = replace(SPIKE, id="s", code="STEP_SLOW", metric="dt", value=6.82, baseline=0.576, meaning="took 6.82 s")
+        again = replace(slow, state="update", step=1105, value=2.1, count=2, meaning="took 2.1 s")
+        await app.deliver(pilot, Update(events=stamped(slow, again), life="live"))
+        assert "1102  step slow × 2  dt 6.82 s, usually 576 ms" in app.texts["alerts"]
+        assert "at step 1105: took 2.1 s" in app.texts["alerts"]
+
+
 async def test_n_walks_the_alerts_forward_and_back(tmp_path: Path) -> None:
     second = Alert(id="t", state="closed", code="LOSS_NAN", severity="critical", meaning="not a number", step=1200)
     async with hosted(tmp_path) as (app, pilot):
