@@ -15,6 +15,7 @@ SILENT, DEAD = SYMPTOMS["SILENT"], SYMPTOMS["ENGINE_DEAD"]
 GONE = ("gone", "killed")
 LIVES = ("live", "elsewhere")
 ENGINE_HANGS = "the engine lives and does not get on"
+IS_NOT_SEEN = "its engine is on another machine, and whether it lives is not seen from here"
 NOTHING_IS_WRITTEN = "nothing is added to the log"
 
 
@@ -26,7 +27,7 @@ class ReaderWatch:
     ) -> None:
         """`start` is when the reader began (unix seconds); `settings` are the run's own, by key, where known.
 
-        `silent_words` say what a silence means here.
+        `silent_words` say what a silence means here, of an engine on this machine.
         """
         self._silent_words = silent_words
         self._start = start
@@ -75,11 +76,10 @@ class ReaderWatch:
         if known is not None and known.severity == silence.severity:
             return ()
         usual = f", usually one every {_seconds(silence.usual)}" if silence.usual is not None else ""
-        meaning = SILENT.meaning.format(
-            what=silence.what, age=_seconds(silence.age), usual=usual, words=self._silent_words
-        )
+        words = IS_NOT_SEEN if life == "elsewhere" else self._silent_words
+        meaning = SILENT.meaning.format(what=silence.what, age=_seconds(silence.age), usual=usual, words=words)
         self._silent = self._alert(known, "SILENT", silence.severity, meaning, step, facts)
-        self._silent = replace(self._silent, value=silence.age, baseline=silence.usual)
+        self._silent = replace(self._silent, metric="silence", value=silence.age, baseline=silence.usual)
         return (self._silent,)
 
     def _tell_death(self, life: str, step: int | None, facts: Mapping[str, Scalar]) -> tuple[Alert, ...]:

@@ -23,6 +23,8 @@ NEIGHBOURS = 2
 """Other incidents that are shown around the selected one, where there are some."""
 
 METRICS = {"loss": "loss ", "hidden_norm": "hidden grad ", "grad_norm": "grad norm ", "moved": "moved ", "dt": "dt "}
+TIMES = ("dt", "silence")
+"""What is measured in seconds."""
 
 
 class AlertPanel(Panel):
@@ -173,6 +175,6 @@ def _as_yaml(scalar: object) -> str:
 def _measured(one: Incident) -> Line:
     if one.value is None:
         return ()
-    shown = seconds if one.metric == "dt" else value
+    shown = seconds if one.metric in TIMES else value
     usually = f", usually {shown(one.baseline)}" if one.baseline is not None else ""
     return line((f"{METRICS.get(one.metric or '', '')}{shown(one.value)}{usually}", "text"))

@@ -163,6 +163,15 @@ def test_a_run_on_another_machine_is_never_called_dead(run: Written, monitor: Mo
     assert "elsewhere.example" in document["notes"][0]
 
 
+def test_of_a_run_on_another_machine_that_is_silent_nobody_says_that_it_lives(run: Written, monitor: Monitor) -> None:
+    run.write(start_of(), Phase(name="training"), age=5000)
+    run.train(range(1, 21), age=4000)
+    run.is_trained_by(NOBODY, host="elsewhere.example")
+    (silent,) = monitor(run.run.path)[1]["incidents"]
+    assert silent["code"] == "SILENT" and "whether it lives is not seen from here" in silent["meaning"]
+    assert silent["metric"] == "silence" and silent["value"] > 3900
+
+
 def test_an_end_decides_and_a_resume_undoes_it(run: Written, monitor: Monitor) -> None:
     run.write(start_of(), Phase(name="training"))
     run.train(range(1, 21))
