@@ -15,7 +15,7 @@ from engine.monitoring.summary import Summary, Told
 from engine.printing.paper import Ink, Paper
 
 _MARGIN = 4
-_STYLES = {"ok": "trained", "failed": "error", "killed": "error", "finished": "trained"}
+_STYLES = {"ok": "trained", "failed": "error", "killed": "error", "finished": "trained", "unknown": "warning"}
 
 
 class MonitorPrinter:
@@ -92,6 +92,7 @@ class MonitorPrinter:
         word = source.health.word
         meaning = {
             "ok": "nothing is wrong as far as can be seen" if source.summary.step else "there is no step to judge yet",
+            "unknown": "there is no step to judge",
             "warning": "something to look at",
             "failed": "the run ended with an error",
             "killed": "the engine vanished",

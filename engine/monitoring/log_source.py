@@ -124,7 +124,9 @@ class LogSource:
 
     @property
     def health(self) -> Health:
-        return Health.of(self.summary.incidents.open, self.state)
+        found = Health.of(self.summary.incidents.open, self.state)
+        is_unjudged = self.summary.step is None and not self._follows
+        return Health("unknown", True) if is_unjudged and found.word == "ok" else found
 
     def _take(self, lines: tuple[str, ...]) -> Iterator[Told]:
         now = None if self._is_past else self._clock()

@@ -16,7 +16,10 @@ FAILED = ("failed", "killed")
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """`word` is `ok`, or the gravest that is open; `is_well` decides the exit code."""
+    """`word` is `ok`, or the gravest that is open, `unknown` where there was nothing to judge.
+
+    `is_well` decides the exit code.
+    """
 
     word: str
     is_well: bool

@@ -111,3 +111,7 @@ def test_a_log_without_a_step_is_told_as_such() -> None:
     source = LogSource(Given(["hello", "world"]), "any.log", False)
     tell(source)
     assert "no step line was found" in source.notes[0] and document(source)["step"] is None
+    assert document(source)["health"] == "unknown", "nobody can say that it is well"
+    failed = LogSource(Given(["Traceback (most recent call last):", "  File", "ValueError: no"]), "any.log", False)
+    tell(failed)
+    assert document(failed)["health"] == "failed"
