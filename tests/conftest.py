@@ -1,4 +1,5 @@
-"""What all tests share: the long clone test starts first, and missing system programs are said plainly."""
+"""What all tests share: the long clone test starts first, made-up examples are the same every time, and missing system
+programs are said plainly."""
 
 from __future__ import annotations
 
@@ -7,6 +8,10 @@ import shutil
 from collections import Counter
 
 import pytest
+from hypothesis import settings
+
+# The same examples every time, however slow the machine is; --hypothesis-profile=default looks for others.
+settings.load_profile("ci")
 
 
 def pytest_configure(config: pytest.Config) -> None:
