@@ -18,8 +18,14 @@ def save_copy(text: str, environment: Mapping[str, str]) -> str:
         kept = f"the file could not be written: {error}"
     else:
         kept = f"kept in {_short(path)}"
-    hint = " · tmux needs: set -g set-clipboard on" if environment.get("TMUX") else ""
-    return f"sent to the clipboard, {kept}{hint}"
+    return f"sent to the clipboard, {kept}{_hint(environment)}"
+
+
+def _hint(environment: Mapping[str, str]) -> str:
+    """What stands between the program and the clipboard."""
+    if environment.get("TMUX"):
+        return " · tmux needs: set -g set-clipboard on"
+    return " · GNU screen lets nothing through to the clipboard" if environment.get("STY") else ""
 
 
 def _short(path: Path) -> str:

@@ -12,6 +12,7 @@ from engine.events import (
 from pgs_tui.look import Look
 from pgs_tui.runs.follow import Update
 from screens.confirm import Confirm
+from screens.copying import save_copy
 from screens.help import HelpScreen
 from tests.pgs_tui.making import stamped, step
 from tests.screens.hosting import hosted, screen_text
@@ -243,6 +244,14 @@ async def test_copying_takes_the_pane_in_focus_to_clipboard_and_file(
         await pilot.press("tab", "c")
         assert app.clipboard.startswith("╭━ loss")
         assert "the log says hello" not in app.clipboard
+
+
+def test_inside_gnu_screen_it_is_said_that_nothing_reaches_the_clipboard(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    said = save_copy("text", {"STY": "1.pts-0.host", "TERM": "screen"})
+    assert "kept in" in said and "GNU screen lets nothing through" in said
 
 
 async def test_tab_goes_through_the_panes_and_escape_lets_go(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -138,3 +139,24 @@ def test_events_before_a_rewind_do_not_count(written: Writer) -> None:
     before = stamped(step(1, 1.0), step(2, 9.0))
     run = written((*before, Stamped(2000.0, step(2, 3.0))))
     assert json.loads(printed(run, as_json=True))["charts"]["loss"]["value"] == 3.0
+
+
+def test_the_json_has_the_very_keys_that_the_documentation_promises(night_run: RunDir) -> None:
+    page = (Path(__file__).parents[3] / "docs" / "json.md").read_text().partition("## `pgs-tui --once --json`")[2]
+    page = page.partition("\n## ")[0]
+    promised = [re.findall(r'"(\w+)"', block) for block in re.findall(r"`\{([^}]*)\}`", page)]
+    told = document(frame(night_run))
+    chart, evaluation, memory = told["charts"]["loss"], told["best"], told["memory"]
+    shapes = (
+        told,
+        chart,
+        chart["curve"],
+        chart["curve"]["marks"][0],
+        evaluation,
+        memory,
+        told["gpus"][0],
+        told["ranks"][0],
+    )
+    assert set(told["time_parts"]) >= {"data", "forward", "backward"}
+    for shape in shapes:
+        assert list(shape) in promised, list(shape)
