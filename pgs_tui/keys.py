@@ -53,6 +53,8 @@ KEYS: tuple[Key, ...] = (
     Key("dashboard", ("H", "shift+h", "shift+left"), "", "left_far", "", ""),
     Key("dashboard", ("n",), "n N", "next_mark", "marks", "to the next, the previous mark: alerts, saves, evaluations"),
     Key("dashboard", ("N", "shift+n"), "", "previous_mark", "", ""),
+    Key("dashboard", ("a",), "a A", "next_alert", "", "to the newest alert, then the next, the previous one"),
+    Key("dashboard", ("A", "shift+a"), "", "previous_alert", "", ""),
     Key("dashboard", ("plus", "equals_sign"), "+ - 0", "zoom_in", "zoom", "closer, farther away, the whole run"),
     Key("dashboard", ("minus",), "", "zoom_out", "", ""),
     Key("dashboard", ("0",), "", "zoom_all", "", ""),

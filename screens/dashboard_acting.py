@@ -71,7 +71,7 @@ class DashboardActing(DashboardShowing):
         """Write a config with what the alert advises that is being read, or the newest with the focus on the pane."""
         alert = self.alerts.selected or (self.alerts.newest if self.focused is self.alerts else None)
         if alert is None or self.live is None:
-            self.say("n goes to an alert; w then writes a config with what it advises")
+            self.say("a goes to an alert; w then writes a config with what it advises")
             return
         from screens.alert_writing import base_of, completed, ways_of, why_nothing_to_write
 

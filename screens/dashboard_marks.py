@@ -33,6 +33,12 @@ class DashboardMarks(DashboardLooking):
     def action_previous_mark(self) -> None:
         self._walk(-1)
 
+    def action_next_alert(self) -> None:
+        self._walk_alerts(1)
+
+    def action_previous_alert(self) -> None:
+        self._walk_alerts(-1)
+
     def action_enter(self) -> None:
         """Open the data of the step: of the alert that is being read, or that under the cursor."""
         if self.live is None:
@@ -71,6 +77,16 @@ class DashboardMarks(DashboardLooking):
     def view_changed(self) -> None:
         super().view_changed()
         self._mark = None
+
+    def _walk_alerts(self, by: int) -> None:
+        """Past all marks that are no alert's, the cursor on the step where it was told."""
+        self.select_alert(by)
+        alert = self.alerts.selected
+        if alert is None or alert.step is None or self.live is None:
+            return
+        mark = next((one for one in self.live.history.marks.at(alert.step) if one.incident_id == alert.id), None)
+        if mark is not None:
+            self._go_to(mark)
 
     def _walk(self, by: int) -> None:
         marks = self.live.history.marks if self.live is not None else None

@@ -23,6 +23,18 @@ NEIGHBOURS = 2
 """Other incidents that are shown around the selected one, where there are some."""
 
 METRICS = {"loss": "loss ", "hidden_norm": "hidden grad ", "grad_norm": "grad norm ", "moved": "moved ", "dt": "dt "}
+FROM_BEFORE = (
+    "LOSS_ABOVE_START",
+    "LOSS_RISES",
+    "LOSS_TOO_LOW",
+    "LEVEL_SHIFT",
+    "GRAD_NORM_CLIMB",
+    "GRAD_NORM_GROWS",
+    "EVAL_RISES",
+    "MEMORY_GROWS",
+    "HOST_MEMORY_GROWS",
+)
+"""Codes whose baseline is an earlier value, and not what is usual."""
 TIMES = ("dt", "silence")
 """What is measured in seconds."""
 
@@ -93,7 +105,7 @@ class AlertPanel(Panel):
             return []
         rows = "Enter its rows · " if self.selected.rows else ""
         write = "w write a config · " if any(one.value is not None for one in self.selected.advice) else ""
-        keys = f"{rows}{write}n N other alerts · Esc close"
+        keys = f"{rows}{write}a A other alerts · Esc close"
         return [line((keys, "dim")), line((keys.replace(" other alerts", "").replace(" a config", ""), "dim"))]
 
     def title(self) -> Line:
@@ -176,5 +188,6 @@ def _measured(one: Incident) -> Line:
     if one.value is None:
         return ()
     shown = seconds if one.metric in TIMES else value
-    usually = f", usually {shown(one.baseline)}" if one.baseline is not None else ""
+    word = "before" if one.code in FROM_BEFORE else "usually"
+    usually = f", {word} {shown(one.baseline)}" if one.baseline is not None else ""
     return line((f"{METRICS.get(one.metric or '', '')}{shown(one.value)}{usually}", "text"))

@@ -171,6 +171,27 @@ async def test_n_walks_the_alerts_forward_and_back(tmp_path: Path) -> None:
         assert "not a number" in app.texts["alerts"]
 
 
+async def test_a_goes_from_alert_to_alert_past_all_other_marks(tmp_path: Path) -> None:
+    other = Alert(id="t", state="open", code="LEVEL_SHIFT", severity="warning", meaning="another level", step=1110)
+    evals = [Eval(step=number, loss=1.9) for number in range(1060, 1111, 2)]
+    async with hosted(tmp_path) as (app, pilot):
+        await pilot.press("a")
+        assert "no alerts so far" in app.texts["keys"]
+        await app.deliver(pilot, training(last=1110))
+        await app.deliver(pilot, Update(events=stamped(SPIKE, other, *evals), life="live"))
+        met = []
+        for key in ("a", "A", "A", "a"):
+            await pilot.press(key)
+            await pilot.pause()
+            assert app.dashboard.alerts.selected is not None and app.dashboard.view.cursor is not None
+            met.append((app.dashboard.alerts.selected.id, app.dashboard.view.cursor))
+        assert [id for id, _ in met] == ["t", SPIKE.id, "t", SPIKE.id]
+        assert [round(step) for _, step in met] == [1110, 1102, 1110, 1102]
+        await pilot.press("n")
+        await pilot.pause()
+        assert app.dashboard.view.cursor is not None and round(app.dashboard.view.cursor) == 1104, "n: the next mark"
+
+
 @pytest.mark.parametrize("size", [(60, 15), (80, 20), (80, 24), (120, 36)])
 async def test_a_selected_alert_is_shown_in_full_at_every_size_and_esc_closes_it(
     tmp_path: Path, size: tuple[int, int]
