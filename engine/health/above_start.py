@@ -12,7 +12,7 @@ from engine.health.remedies import CLIP, TENTH_OF_THE_RATE
 from engine.health.symptom import Symptom
 
 START_LOSSES = 3
-"""Of these the highest counts: hardly a weight has moved yet, and one easy batch says little."""
+"""Of these the highest counts, since one easy batch says little."""
 RECENT = 20
 """Losses that are all far above it: no batch of hard rows lasts that long."""
 FACTOR = 1.5
@@ -44,8 +44,7 @@ class AboveStartDetector:
             self._take(loss)
         if self._found is None:
             return None
-        level, start = self._found
-        return Finding(level, start, "loss")
+        return Finding(*self._found, "loss")
 
     def state_dict(self) -> dict[str, Any]:
         return {"start": list(self._start), "recent": list(self._recent), "found": self._found}
@@ -60,10 +59,13 @@ class AboveStartDetector:
             self._start.append(loss)
             return
         self._recent.append(loss)
-        start = max(self._start)
-        limit = max(start * FACTOR, start + SMALLEST_RISE)
         if self._found is None:
+            limit = _far_above(max(self._start))
             if len(self._recent) == RECENT and loss >= limit and min(self._recent) >= limit:
-                self._found = statistics.median(self._recent), start
-        elif loss < limit and statistics.median(self._recent) < limit:
+                self._found = statistics.median(self._recent), self._start[0]
+        elif statistics.median(self._recent) < _far_above(self._start[0]):
             self._found = None
+
+
+def _far_above(start: float) -> float:
+    return max(start * FACTOR, start + SMALLEST_RISE)
