@@ -55,9 +55,19 @@ class Pyramid:
 
     def extent(self, values: array[float], start: int, end: int) -> Extent:
         """Lowest and highest finite value at indices start to end - 1, (inf, -inf) when there is none."""
-        low, high = NOTHING
-        for below, above in self._pieces(values, start, min(end, len(values))):
-            low, high = min(low, below), max(high, above)
+        end = min(end, len(values))
+        if end - start <= 2 * FANOUT or not self._levels:
+            return extent_of(values[start:end])
+        lows, highs = self._levels[0]
+        first, last = -(-start // FANOUT), min(end // FANOUT, len(lows))
+        if last - first > 2 * FANOUT:
+            low, high = self.blocks_extent(first, last)
+        else:
+            low, high = min(lows[first:last], default=inf), max(highs[first:last], default=-inf)
+        for piece in (values[start : first * FANOUT], values[last * FANOUT : end]):  # its ends are in no whole block
+            if piece:
+                below, above = extent_of(piece)
+                low, high = min(low, below), max(high, above)
         return low, high
 
     def blocks_extent(self, start: int, end: int) -> Extent:
@@ -68,16 +78,6 @@ class Pyramid:
         for below, above in self._pieces_from(0, start, min(end, len(self._levels[0][0]))):
             low, high = min(low, below), max(high, above)
         return low, high
-
-    def _pieces(self, values: array[float], start: int, end: int) -> Iterator[Extent]:
-        """Extremes of stretches that together cover [start, end): ragged ends low down, whole blocks high up."""
-        if end - start <= 2 * FANOUT or not self._levels:
-            yield extent_of(values[start:end])
-            return
-        first, last = -(-start // FANOUT), min(end // FANOUT, len(self._levels[0][0]))
-        yield extent_of(values[start : first * FANOUT])
-        yield extent_of(values[last * FANOUT : end])
-        yield from self._pieces_from(0, first, last)
 
     def _pieces_from(self, level: int, start: int, end: int) -> Iterator[Extent]:
         while end - start > 2 * FANOUT and level + 1 < len(self._levels):

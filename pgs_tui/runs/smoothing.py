@@ -5,12 +5,14 @@ from __future__ import annotations
 from array import array
 from math import isfinite, nan
 
-from pgs_tui.runs.pyramid import Extent, Pyramid, extent_of
+from pgs_tui.runs.pyramid import NOTHING, Extent, Pyramid, extent_of
 from pgs_tui.runs.series import Series
 
-BLOCK = 64
-"""The average is kept at the end of each 64 values, with its extremes within; between them it is worked out again."""
+BLOCK = 32
+"""The average is kept at the end of each 32 values, with its extremes within; between them it is worked out again."""
 
+FEW = 32
+"""So many blocks are looked through one by one."""
 AT_ONCE = 64
 """Blocks that are taken in together."""
 NO_BIAS = 1e-12
@@ -29,7 +31,12 @@ class Smoothed:
         """Grows when averages are taken back."""
         self._raw = raw
         self._means, self._weights = array("d", [0.0]), array("d", [0.0])
-        """Before each block: the average is mean / weight, and there is none while the weight is 0."""
+        """Before each block: the average is mean / weight, and there is none while the weight is 0.
+
+        Behind the first weight without a bias there are no more of them.
+        """
+        self._last_block: tuple[int, int, list[float]] = (-1, 0, [])
+        """The block that was worked out last, up to which index, and its averages: two columns often share one."""
         self._low, self._high = array("d"), array("d")
         self._lows, self._highs = Pyramid(), Pyramid()
 
@@ -55,23 +62,33 @@ class Smoothed:
         """Itself, after it has taken in what the series gained."""
         whole = len(self._raw) // BLOCK
         while len(self._low) < whole:
-            self._close(1 if 1 - self._weights[-1] >= NO_BIAS else min(whole - len(self._low), AT_ONCE))
+            self._close(1 if self._is_biased else min(whole - len(self._low), AT_ONCE))
         return self
 
     def extent(self, start: int, end: int) -> Extent:
         """Lowest and highest average at indices start to end - 1, (inf, -inf) when there is none."""
         end = min(end, len(self._raw))
+        if start >= end:
+            return NOTHING
         first, last = -(-start // BLOCK), min(end // BLOCK, len(self._low))
-        if first >= last:
-            return self._ragged(start, end)
-        before, after = self._ragged(start, first * BLOCK), self._ragged(last * BLOCK, end)
-        low, high = self._lows.extent(self._low, first, last)[0], self._highs.extent(self._high, first, last)[1]
-        return min(low, before[0], after[0]), max(high, before[1], after[1])
+        if first > last:
+            return self._within(last, start, end)
+        low, high = self._within(first - 1, start, first * BLOCK) if start < first * BLOCK else NOTHING
+        if 0 < last - first <= FEW:
+            low, high = min(low, *self._low[first:last]), max(high, *self._high[first:last])
+        elif first < last:
+            low = min(low, self._lows.extent(self._low, first, last)[0])
+            high = max(high, self._highs.extent(self._high, first, last)[1])
+        if last * BLOCK < end:
+            below, above = self._within(last, last * BLOCK, end)
+            low, high = min(low, below), max(high, above)
+        return low, high
 
     def truncate(self, length: int) -> None:
         """Forget the averages from index `length` on, as the series has forgotten its values."""
         blocks = length // BLOCK
         self.generation += 1
+        self._last_block = (-1, 0, [])
         del self._means[blocks + 1 :]
         del self._weights[blocks + 1 :]
         del self._low[blocks:]
@@ -79,9 +96,13 @@ class Smoothed:
         self._lows.truncate(blocks)
         self._highs.truncate(blocks)
 
-    def _ragged(self, start: int, end: int) -> Extent:
-        block = start // BLOCK
-        return extent_of(self._averages(block, end)[start - block * BLOCK :] if start < end else ())
+    def _within(self, block: int, start: int, end: int) -> Extent:
+        """Extremes at indices of one block; that which is not whole yet reaches to the newest value."""
+        until = (block + 1) * BLOCK if block < len(self._low) else len(self._raw)
+        if (block, until) != self._last_block[:2]:
+            self._last_block = block, until, self._averages(block, until)
+        begin = block * BLOCK
+        return extent_of(self._last_block[2][start - begin : end - begin])
 
     def _close(self, count: int) -> None:
         """Take in the next blocks; several at once only where there is no bias."""
@@ -93,15 +114,21 @@ class Smoothed:
         self._high.extend(high for _, high in extents)
         self._lows.grow(self._low)
         self._highs.grow(self._high)
+        if self._is_biased:
+            self._weights.append(weight)
         self._means.extend([mean] if count == 1 else [piece[-1] for piece in pieces])
-        self._weights.extend([weight] * count)
+
+    @property
+    def _is_biased(self) -> bool:
+        """Whether the last average that was kept still leans to the values it began with."""
+        return 1 - self._weights[-1] >= NO_BIAS
 
     def _averages(self, block: int, end: int) -> list[float]:
         return self._run(block, end)[0]
 
     def _run(self, block: int, end: int) -> tuple[list[float], float, float]:
         """Averages from the block's first index to `end - 1`, NaN before the first finite value; mean and weight."""
-        mean, weight, alpha = self._means[block], self._weights[block], self.alpha
+        mean, weight, alpha = self._means[block], self._weights[min(block, len(self._weights) - 1)], self.alpha
         fresh = 1 - alpha
         averages: list[float] = []
         values = self._raw.values[block * BLOCK : end]
