@@ -106,8 +106,7 @@ def _decoder(hint: Any) -> Decoder:
         item = _decoder(typing.get_args(hint)[0])
         return lambda value: tuple([item(one) for one in value])
     if origin is dict:
-        item = _decoder(typing.get_args(hint)[1])
-        return lambda value: {str(key): item(one) for key, one in value.items()}
+        return functools.partial(_mapping, _decoder(typing.get_args(hint)[1]))
     if hint is float:
         return _number
     if hint is int:
@@ -122,6 +121,12 @@ def _fixed(items: tuple[Decoder, ...], value: Any) -> tuple[Any, ...]:
     if not isinstance(value, list) or len(value) != len(items):
         raise TypeError(f"expected a list of {len(items)}, found {value!r}")
     return tuple([item(one) for item, one in zip(items, value, strict=True)])
+
+
+def _mapping(item: Decoder, value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise TypeError(f"expected an object, found {value!r}")
+    return {str(key): item(one) for key, one in value.items()}
 
 
 def _optional(members: tuple[Any, ...]) -> Decoder:

@@ -8,7 +8,7 @@ from pgs_tui.runs.history import History
 from pgs_tui.widgets.bars import MARK, Part
 from pgs_tui.widgets.lines import Role
 from pgs_tui.widgets.memory_panel import MemoryView
-from screens.readings.gpus import alarm_of
+from screens.readings.gpus import alarm_of, no_gpu
 
 LEAST_TOLD = 0.05
 """GiB; smaller parts of what is expected are not named."""
@@ -20,7 +20,7 @@ def memory_of(history: History) -> MemoryView:
     gpu = history.gpus[min(history.gpus)] if history.gpus else None
     if gpu is not None or (step is not None and step.mem.allocated is not None):
         return _gpu_memory(history, gpu, step)
-    return _host_memory(history.host) if history.host else MemoryView()
+    return _host_memory(history, history.host) if history.host else MemoryView()
 
 
 def _gpu_memory(history: History, gpu: Gpu | None, step: Step | None) -> MemoryView:
@@ -84,7 +84,7 @@ def _alarm_elsewhere(history: History, shown: Gpu | None) -> str:
     return " · ".join(f"GPU {gpu.index}: {alarm}" for gpu in others if (alarm := alarm_of(gpu)))
 
 
-def _host_memory(host: Host) -> MemoryView:
+def _host_memory(history: History, host: Host) -> MemoryView:
     parts = [Part("this process", host.rss, "accent")]
     if host.memory_total and host.memory_available is not None:
         others = host.memory_total - host.memory_available - host.rss
@@ -92,7 +92,7 @@ def _host_memory(host: Host) -> MemoryView:
     cores = f"{host.cores} cores" if host.cores > 1 else "1 core"
     return MemoryView(
         title="process memory",
-        device="no GPU: training on the CPU",
+        device=no_gpu(history),
         parts=tuple(parts),
         used=host.rss,
         total=host.memory_total,

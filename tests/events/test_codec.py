@@ -136,6 +136,8 @@ def test_unknown_kinds_and_fields_are_skipped() -> None:
         "null",
         '{"t": "x", "event": "phase", "name": "training"}',
         '{"t": 1, "event": "phase", "name": 5}',
+        '{"t": 1, "event": "audit", "counts": null}',
+        '{"t": 1, "event": "audit", "counts": [1]}',
     ],
 )
 def test_what_is_no_event_is_refused_as_a_bad_line(line: str) -> None:

@@ -54,7 +54,10 @@ async def test_evaluations_and_the_best_stand_under_the_loss(tmp_path: Path) -> 
 async def test_without_a_gpu_the_process_is_shown_and_that_is_said(tmp_path: Path) -> None:
     async with hosted(tmp_path) as (app, pilot):
         measured = HostEvent(cpu=187, rss=1.23, disk_free=312, cores=2, memory_available=19, memory_total=24)
-        await app.deliver(pilot, Update(events=stamped(step(1), measured), life="live"))
+        await app.deliver(pilot, Update(events=stamped(measured), life="live"))
+        assert "no GPU" not in app.texts["memory"], "while the device is not known"
+        start = replace(START, device="cpu", gpus=())
+        await app.deliver(pilot, Update(events=stamped(start, step(1), measured), life="live"))
         memory = app.texts["memory"]
         assert "no GPU: training on the CPU" in memory
         assert "1.2 / 24.0 GiB" in memory
