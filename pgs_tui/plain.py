@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn, TextIO
 
-from engine.events import End
+from engine.events import End, Start
 from engine.rundir import RunDir
 from pgs_tui.format import plain
 from pgs_tui.runs.follow import Follower
@@ -45,12 +45,16 @@ def watch(run: RunDir, out: TextIO, wait: Callable[[float], None] = time.sleep) 
     end: End | None = None
     last_text = ""
     while True:
-        life = ""
+        life, loading = "", False
         for update in follower.poll():
             for text in update.log:
                 print(last_text := plain(text), file=out, flush=True)
-            end = next((one.event for one in reversed(update.events) if isinstance(one.event, End)), end)
-            life = update.life
+            for one in update.events:
+                if isinstance(one.event, End | Start):  # a process that has started undoes the end of the one before
+                    end = one.event if isinstance(one.event, End) else None
+            life, loading = update.life, update.loading
+        if loading:  # the rest of the past may hold another start
+            continue
         if end is not None:
             if (
                 not end.reason or plain(end.reason) not in last_text
