@@ -18,6 +18,8 @@ from tests.monitoring.conftest import Monitor
 CONFIG = Path(__file__).parents[2] / "configs" / "quickstart.yaml"
 STEPS = 3
 
+pytestmark = pytest.mark.xdist_group("followed run")  # one run for them all
+
 
 @dataclass(frozen=True)
 class Followed:
