@@ -97,8 +97,8 @@ class Follower:
         self._past = past
         self._surveyed = False
         self._looked: float | None = None
-        self._now = Update()
-        """What was last told, without what happened."""
+        self._now = Update(loading=True)
+        """What was last told, without what happened. The first look is told in any case, even of an empty log."""
         self._ended = False
         self._room = Semaphore(UNDELIVERED)
         self.pause = FASTEST

@@ -182,3 +182,9 @@ def test_a_run_of_another_host_is_not_called_dead(run: RunDir) -> None:
 def test_a_run_without_run_json_is_starting_for_a_while(run: RunDir) -> None:
     assert Engine(run, patience=60).look()[0] == "starting"
     assert Engine(run, patience=0).look()[0] == "gone"
+
+
+def test_a_log_without_anything_is_told_once() -> None:
+    follower = Follower(ScriptedReader(), ScriptedLog(), ScriptedEngine("starting").look)
+    assert [update.loading for update in follower.poll()] == [False], "whoever waits knows that all is read"
+    assert not list(follower.poll())
