@@ -39,6 +39,8 @@ class Drawn(Widget):
         self._drawn_before: list[Line] = []
         self._fitted: tuple[Line, ...] = ()
         self._fitted_how: tuple[int, GlyphName] | None = None
+        self._painted_lines: tuple[Line, ...] = ()
+        self._painted: list[Strip] = []
 
     def draw(self, width: int, height: int) -> Sequence[Line]:
         """The widget as at most `height` lines; they are cut or filled to `width` cells."""
@@ -81,18 +83,34 @@ class Drawn(Widget):
         """What is on the screen now."""
         return self._lines
 
-    def render_line(self, y: int) -> Strip:
-        """One line of the widget, for Textual."""
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """A part of the widget, for Textual, which otherwise looks at each line for borders, tints and the like.
+
+        Of all that a style sheet can say we have the background alone.
+        """
         if self._size_drawn != self.size:
             self._size_drawn, self._lines = self.size, self._drawn()
-        if y == 0:
-            self._look_drawn = self.rich_style, self.app.theme
-        spans = self._lines[y] if y < len(self._lines) else ()
-        return Strip([Segment(text, self._style(role)) for text, role in spans], line_width(spans))
+        if self._painted_lines is not self._lines:
+            self._paint()
+        strips = self._painted[crop.y : crop.bottom]
+        whole = (crop.x, crop.right) == (0, self.size.width)
+        return strips if whole else [strip.crop(crop.x, crop.right) for strip in strips]
+
+    def _paint(self) -> None:
+        """A strip of each line that there was none of."""
+        width = self.size.width
+        known = {id(spans): strip for spans, strip in zip(self._painted_lines, self._painted, strict=True)}
+        self._painted = [known.get(id(spans)) or self._painted_line(spans, width) for spans in self._lines]
+        self._painted_lines, self._look_drawn = self._lines, (self.rich_style, self.app.theme)
+
+    def _painted_line(self, spans: Line, width: int) -> Strip:
+        style = self._style
+        return Strip([Segment(text, style(role)) for text, role in spans], width)
 
     def notify_style_update(self) -> None:
         """The theme or a class changed."""
         self._role_styles.clear()
+        self._painted_lines, self._painted = (), []
         super().notify_style_update()
 
     def _drawn(self) -> tuple[Line, ...]:
@@ -130,5 +148,13 @@ class Drawn(Widget):
                 reverse=(own and role in REVERSED) or None,
                 strike=role in STRUCK or None,
             )
-            self._role_styles[role] = style
+            style = self._role_styles[role] = self._filtered(style)
         return style
+
+    def _filtered(self, style: Style) -> Style:
+        """The style as Textual's filters make it, such as that of NO_COLOR: once for each role, not for each text."""
+        _, background = self.background_colors
+        segments = [Segment("", style)]
+        for line_filter in self.get_line_filters():
+            segments = line_filter.apply(segments, background)
+        return segments[0].style or Style.null()
