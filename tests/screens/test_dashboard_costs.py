@@ -17,6 +17,7 @@ from pgs_tui.widgets.chart_panel import ChartPanel
 from screens.dashboard_showing import REFRESH_SECONDS
 from tests.pgs_tui.making import stamped, step
 from tests.screens.hosting import Host, hosted
+from tests.screens.inspecting import until
 from tests.screens.scenes import START
 
 PAST = 3000
@@ -132,5 +133,4 @@ async def test_a_terminal_that_does_not_keep_up_is_shown_less(
         await pilot.pause(0.3)
         assert looked == [], "nothing more is sent to a terminal that has yet to take what was"
         monkeypatch.setattr(Host, "terminal_is_behind", False)
-        await pilot.pause(0.3)
-        assert looked, "once it has, all is brought up to date"
+        await until(pilot, lambda: looked)  # once it has, all is brought up to date
