@@ -13,6 +13,7 @@ from engine.rundir import RunDir, read_run_info
 from pgs_tui.export.chart_as_text import chart_as_text
 from pgs_tui.export.picture import picture_of
 from pgs_tui.format import duration, gib, percent, plain, rows, value, whole
+from pgs_tui.incident_words import meaning, measured
 from pgs_tui.look import GlyphName
 from pgs_tui.panel_names import PanelName
 from pgs_tui.runs.history import History
@@ -42,7 +43,7 @@ def report_of(live: LiveRun, looking: Looking, glyphs: GlyphName) -> str:
         _versions(live),
         _config(live.run),
     )
-    return "\n".join(parts)
+    return "\n".join(parts) + "\n"
 
 
 def _head(live: LiveRun) -> Iterator[str]:
@@ -92,7 +93,8 @@ def _memory(live: LiveRun) -> Iterator[str]:
     if view.used is None:
         return
     whole_memory = f" of {gib(view.total)}" if view.total else ""
-    yield f"## Memory\n\n{_words(f'{view.title} {view.device}'.strip())}: {gib(view.used)}{whole_memory} GiB in use\n"
+    what = f"{view.title} ({view.device})" if view.device else view.title
+    yield f"## Memory\n\n{_words(what)}: {gib(view.used)}{whole_memory} GiB in use\n"
     found = [(part.name, f"{gib(part.amount)} GiB") for part in view.parts]
     estimate, peak = live.history.estimate, live.history.peak
     found += [("highest peak of a step", f"{gib(peak)} GiB")] if peak is not None else []
@@ -108,16 +110,13 @@ def _alerts(incidents: Sequence[Incident]) -> Iterator[str]:
         where = f" at step {one.step}" if one.step is not None else ""
         until = f" to {one.last_step}" if one.last_step not in (None, one.step) else ""
         yield f"### {_words(one.severity)}: {_words(one.title)}{where}{until}\n"
-        measured = f"{_words(one.metric or 'value')} {value(one.value)}" if one.value is not None else ""
-        usual = f"usually {value(one.baseline)}" if one.baseline is not None else ""
         told = (
             "open" if one.open else "over",
             f"{one.count} times" if one.count > 1 else "",
-            measured,
-            usual,
+            _words(measured(one)),
             f"rows {rows(one.rows, 16)}" if one.rows else "",
         )
-        yield ", ".join(part for part in told if part) + f".\n\n{_words(one.meaning)}\n"
+        yield ", ".join(part for part in told if part) + f".\n\n{_words(meaning(one))}\n"
         for advice in one.advice:
             yield f"- try {_words(as_text(advice))}"
         yield ""

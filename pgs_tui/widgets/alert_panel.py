@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pgs_tui.format import plain, rows, seconds, value
+from pgs_tui.format import plain, rows
+from pgs_tui.incident_words import meaning, measured
 from pgs_tui.widgets.lines import Line, Role, joined, line, line_width, wrapped
 from pgs_tui.widgets.panel import Panel
 from pgs_tui.widgets.severities import SIGNS
@@ -21,22 +22,6 @@ EDGES, SIDES = 2, 4
 """Lines and cells that the frame takes."""
 NEIGHBOURS = 2
 """Other incidents that are shown around the selected one, where there are some."""
-
-METRICS = {"loss": "loss ", "hidden_norm": "hidden grad ", "grad_norm": "grad norm ", "moved": "moved ", "dt": "dt "}
-FROM_BEFORE = (
-    "LOSS_ABOVE_START",
-    "LOSS_RISES",
-    "LOSS_TOO_LOW",
-    "LEVEL_SHIFT",
-    "GRAD_NORM_CLIMB",
-    "GRAD_NORM_GROWS",
-    "EVAL_RISES",
-    "MEMORY_GROWS",
-    "HOST_MEMORY_GROWS",
-)
-"""Codes whose baseline is an earlier value, and not what is usual."""
-TIMES = ("dt", "silence")
-"""What is measured in seconds."""
 
 
 class AlertPanel(Panel):
@@ -140,19 +125,13 @@ class AlertPanel(Panel):
         what = line((plain(one.title), role), (f" × {one.count}" if one.count > 1 else "", "text"))
         state = line(("" if one.open else "over", "dim"))
         data = line((f"rows {rows(one.rows)}" if one.rows else "", "dim"))
-        row = joined([line((sign, role), *where), what, _measured(one), data, state], "  ")
+        row = joined([line((sign, role), *where), what, line((measured(one), "text")), data, state], "  ")
         return line(("› " if one.id == self._selected else "", marker), *row)
 
     def _explanation(self, one: Incident, width: int) -> list[Line]:
         room = max(width - len(INDENT), 1)
-        meaning = [line((INDENT, "text"), *row) for row in wrapped(plain(_meaning(one)), room, "text")]
-        return meaning + [row for hint in one.advice for row in _advised(hint, room)]
-
-
-def _meaning(one: Incident) -> str:
-    """What it means; where it touched several steps, that speaks of the newest, while the row above has the first."""
-    is_later = one.last_step is not None and one.last_step != one.step
-    return f"at step {one.last_step}: {one.meaning}" if is_later else one.meaning
+        told = [line((INDENT, "text"), *row) for row in wrapped(plain(meaning(one)), room, "text")]
+        return told + [row for hint in one.advice for row in _advised(hint, room)]
 
 
 def _advised(hint: Advice, room: int) -> list[Line]:
@@ -182,12 +161,3 @@ def _as_yaml(scalar: object) -> str:
     if scalar is None:
         return "null"
     return str(scalar).lower() if isinstance(scalar, bool) else str(scalar)
-
-
-def _measured(one: Incident) -> Line:
-    if one.value is None:
-        return ()
-    shown = seconds if one.metric in TIMES else value
-    word = "before" if one.code in FROM_BEFORE else "usually"
-    usually = f", {word} {shown(one.baseline)}" if one.baseline is not None else ""
-    return line((f"{METRICS.get(one.metric or '', '')}{shown(one.value)}{usually}", "text"))
