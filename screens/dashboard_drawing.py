@@ -38,6 +38,7 @@ class DashboardDrawing(DashboardPanes):
         self._state_drawn: tuple[object, ...] = ()
         self._axes_drawn: tuple[AxisName, Window | None] | None = None
         self._waiting: list[Panel] = []
+        self._pane_timer: Timer | None = None
 
     def look_at(self, view: View) -> None:
         """Look at the run so. However many keys come at once, it is drawn once behind them."""
@@ -110,8 +111,12 @@ class DashboardDrawing(DashboardPanes):
     def _show_next_pane(self) -> None:
         if self._waiting and self.live is not None:
             self._show_pane(self._waiting.pop(0), self._looking(self.live))
+        if self._pane_timer is None:
+            self._pane_timer = self.set_interval(BETWEEN_PANES, self._show_next_pane)  # one for all panes to come
         if self._waiting:
-            self.set_timer(BETWEEN_PANES, self._show_next_pane)
+            self._pane_timer.resume()
+        else:
+            self._pane_timer.pause()
 
     def _show_pane(self, pane: Panel, looking: Looking) -> None:
         """Bring one of those up to date that show a part of the run."""

@@ -14,7 +14,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from pgs_tui.look import GlyphName
-from pgs_tui.widgets.lines import Line, Role, changed_runs, fit, line, line_width, to_ascii
+from pgs_tui.widgets.lines import Line, Role, changed_runs, fit, line, to_ascii
 
 BOLD: frozenset[Role] = frozenset({"title", "value", "bad", "heat-4"})
 DIM: frozenset[Role] = frozenset({"dim", "raw", "frame", "template", "cut"})
@@ -56,10 +56,14 @@ class Drawn(Widget):
             super().refresh()
             return
         before, self._lines = self._lines, self._drawn()
-        for row, (old, new) in enumerate(zip_longest(before, self._lines, fillvalue=())):
-            if old is not new:
-                for first, behind in changed_runs(old, new):
-                    self.refresh(Region(first, row, behind - first, 1))
+        changed = [
+            Region(first, row, behind - first, 1)
+            for row, (old, new) in enumerate(zip_longest(before, self._lines, fillvalue=()))
+            if old is not new
+            for first, behind in changed_runs(old, new)
+        ]
+        if changed:
+            self.refresh(*changed)
 
     def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:
         """Repaint regions, or, without any, what differs; Textual asks so on every change of the focus."""
