@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pgs_tui.panel_names import WORDS, PanelName
+from pgs_tui.widgets.lines import width as cells_of
 from screens.dashboard_showing import DashboardShowing
 
 if TYPE_CHECKING:  # what the first frame does not need is imported after it
@@ -64,4 +66,21 @@ class DashboardExporting(DashboardShowing):
         except OSError as error:
             self.app.call_from_thread(self.say, f"not written: {error.strerror or error}", "bad")
         else:
-            self.app.call_from_thread(self.say, f"written: {path}", "good")
+            self.app.call_from_thread(self._tell_where, path)
+
+    def _tell_where(self, path: Path) -> None:
+        """In place of the keys; in a window where that is too narrow for it."""
+        from screens.confirm import Answer, Confirm
+
+        told = f"written: {_short(path)}"
+        self.say(told, "good")
+        if cells_of(told) > self.size.width - 2 and self.is_current:
+            self.app.push_screen(Confirm("written", str(path), [Answer("on", "Go on")], self.key_bar.glyphs))
+
+
+def _short(path: Path) -> str:
+    """From where the person is, if it lies there."""
+    try:
+        return str(path.relative_to(Path.cwd()))
+    except (ValueError, OSError):
+        return str(path)

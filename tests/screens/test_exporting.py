@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from tests.screens.hosting import hosted
+from tests.screens.hosting import hosted, screen_text
+from tests.screens.inspecting import until
 from tests.screens.night import end_of_night, night
 
 
@@ -35,6 +36,18 @@ async def test_twice_makes_two_files_and_escape_none(tmp_path: Path) -> None:
             await app.workers.wait_for_complete()
         names = sorted(path.name for path in (tmp_path / "exports").iterdir())
         assert names == ["report-at-600-2.md", "report-at-600.md"]
+
+
+async def test_a_path_that_is_longer_than_the_line_stands_in_a_window(tmp_path: Path) -> None:
+    run = tmp_path / ("a" * 70)
+    run.mkdir()
+    async with hosted(run, (60, 15), now=end_of_night()) as (app, pilot):
+        await app.deliver(pilot, night())
+        await pilot.press("e", "enter")
+        await app.workers.wait_for_complete()
+        await until(pilot, lambda: "loss-at-600.svg" in "".join(screen_text(app)).replace(" ", ""))
+        await pilot.press("enter")
+        await until(pilot, lambda: app.dashboard.is_current)
 
 
 async def test_without_a_run_nothing_opens(tmp_path: Path) -> None:
