@@ -26,8 +26,8 @@ from tests.pgs_tui.random_runs import logs
 from tests.screens.hosting import Host, hosted, screen_text
 from tests.screens.inspecting import until
 
-ELSEWHERE = ("leave", "detach", "ask_leave", "inspect", "profile", "enter", "copy", "export", "write")
-"""Actions that leave the dashboard, or write a file."""
+ELSEWHERE = ("leave", "detach", "ask_leave", "inspect", "profile", "enter")
+"""Actions that leave the dashboard."""
 KEYS = [key for key, action, _ in bindings_of("dashboard") if action.partition("(")[0] not in ELSEWHERE]
 SIZES = [(1, 1), (2, 60), (20, 5), (60, 15), (80, 24), (200, 2), (200, 50), (400, 120)]
 Act = Callable[[Path], None]
