@@ -20,7 +20,7 @@ RESET = "\x1b[0m"
 _FIRST_COLOUR, _FIRST_BRIGHT = 30, 90
 _COLOURS = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "white")
 BOLD_ROLES = ("title", "value", "bad")
-DIM_ROLES = ("dim", "frame")
+DIM_ROLES = ("dim",)
 
 
 def print_once(run: RunDir, look: Look, as_json: bool, out: TextIO, environment: Mapping[str, str]) -> int:

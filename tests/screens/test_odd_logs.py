@@ -102,7 +102,7 @@ TURNS = st.tuples(ACTS, st.sampled_from(SIZES), st.lists(st.sampled_from(KEYS), 
 
 
 @settings(
-    max_examples=6,
+    max_examples=5,
     deadline=None,
     derandomize=True,
     phases=[Phase.generate],

@@ -160,3 +160,20 @@ def test_the_json_has_the_very_keys_that_the_documentation_promises(night_run: R
     assert set(told["time_parts"]) >= {"data", "forward", "backward"}
     for shape in shapes:
         assert list(shape) in promised, list(shape)
+
+
+class Tty(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_terminal_gets_its_own_colours_unless_its_owner_wants_none(night_run: RunDir) -> None:
+    printed_in: dict[str, str] = {}
+    for name, more in (("colours", {}), ("none", {"NO_COLOR": "1"}), ("dumb", {"TERM": "dumb"})):
+        out = Tty()
+        print_once(night_run, Look(), False, out, {"TERM": "xterm-256color", **more})
+        printed_in[name] = out.getvalue()
+    assert "\x1b[33m" in printed_in["colours"] and "\x1b[38" not in printed_in["colours"]
+    assert "\x1b" not in printed_in["none"] + printed_in["dumb"]
+    assert "W weights" in printed_in["none"], "letters tell what colours do not"
+    assert "W weights" not in printed_in["colours"]
