@@ -85,7 +85,8 @@ class Series:
 
     def finite(self, start: int, end: int | None = None) -> list[float]:
         """The finite values at indices start to end - 1."""
-        return [value for value in self.values[start:end] if isfinite(value)]
+        values = self.values[start:end].tolist()
+        return values if isfinite(sum(values)) else [value for value in values if isfinite(value)]
 
     def _clamped(self, value: float) -> float:
         return max(-self._largest, min(value, self._largest)) if isfinite(value) else value

@@ -63,6 +63,11 @@ class PartsPanel(Panel):
         self._view = PartsView()
         self._body: list[Line] = []
         self._body_key: tuple[object, ...] = ()
+        self._how: tuple[object, ...] = ()
+        self._divided: list[tuple[float, ...]] = []
+        """The seconds of each column that is drawn, by part as in LOOKS."""
+        self._stacks: list[list[Span]] = []
+        """Its cells."""
 
     def show(self, view: PartsView) -> None:
         """Show another state of the data."""
@@ -113,25 +118,37 @@ class PartsPanel(Panel):
         return (*joined(words, "  " if long else " "), (" %", "dim")) if words else ()
 
     def _chart(self, columns_of: Callable[[int], PartColumns], sight: Sight, width: int, height: int) -> list[Line]:
+        """All of it; the same lines as the last time where no column is divided otherwise."""
         from pgs_tui.widgets.axes import Limits, canvas_size
         from pgs_tui.widgets.plot_frame import framed
 
         inner_width, inner_height = canvas_size(width, height)
-        columns = columns_of(inner_width)
-        cursor = sight.column(inner_width)
-        stacks = [self._stack(columns, place, inner_height, place == cursor) for place in range(inner_width)]
-        rows = [[stack[row] for stack in stacks] for row in reversed(range(inner_height))]
+        seconds = columns_of(inner_width).seconds
+        divided = list(zip(*(seconds[part] for part in LOOKS), strict=True))
+        how = (width, height, sight, self._in_letters)
+        is_other = how != self._how
+        if is_other:
+            self._how, self._divided, self._stacks = how, [()] * inner_width, [[]] * inner_width
+        before, cursor = self._stacks, sight.column(inner_width)
+        self._stacks = [
+            stack if amounts == known else self._stack(amounts, inner_height, place == cursor)
+            for place, (amounts, known, stack) in enumerate(zip(divided, self._divided, before, strict=True))
+        ]
+        self._divided = divided
+        if self._stacks == before and not is_other:
+            return self._body
+        rows = [[stack[row] for stack in self._stacks] for row in reversed(range(inner_height))]
         return framed(rows, width, height, sight, Limits(0.0, 100.0))
 
-    def _stack(self, columns: PartColumns, place: int, height: int, at_cursor: bool) -> list[Span]:
-        """One column from its bottom to its top, every border where it belongs, to a cell."""
-        whole = columns.whole(place)
+    def _stack(self, amounts: tuple[float, ...], height: int, at_cursor: bool) -> list[Span]:
+        """One column from its bottom to its top, every border where it belongs, to a cell. `amounts` as in LOOKS."""
+        whole = sum(amounts)
         if whole <= 0:
             return [("│" if at_cursor else " ", "accent" if at_cursor else "text")] * height
         cells: list[Span] = []
         reached = 0.0
-        for part, look in LOOKS.items():
-            reached += columns.seconds[part][place]
+        for amount, look in zip(amounts, LOOKS.values(), strict=True):
+            reached += amount
             count = round(reached / whole * height) - len(cells)
             if count > 0:
                 lettered = at_cursor or self._in_letters

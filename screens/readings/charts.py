@@ -51,7 +51,7 @@ def grad_norm(history: History, looking: Looking) -> ChartView:
 
 def tok_s(history: History, looking: Looking) -> ChartView:
     """Real tokens a second, what was expected of them, and what waiting for data costs."""
-    share = share_of(history, lambda step: step.time.data)
+    share = share_of(history, "data")
     expected = history.estimate.tok_s if history.estimate is not None else None
     said = [f"data wait {percent(share)}"] if share is not None else []
     if expected is not None:

@@ -2,31 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from operator import attrgetter
 
-from engine.events import Step
 from pgs_tui.runs.history import History
+from pgs_tui.runs.step_parts import MEASURED, MeasuredPart, PartName
 
 SHORT_NAMES = {"forward": "fwd", "backward": "bwd", "optimizer": "opt"}
 
 
-def share_of(history: History, part: Callable[[Step], float | None]) -> float | None:
+def share_of(history: History, part: MeasuredPart) -> float | None:
     """The part's share of the time of the recent steps, None where it was not measured."""
-    measured = [(part(step), step.dt) for _, step in history.recent]
-    known = [(seconds_of, whole_step) for seconds_of, whole_step in measured if seconds_of is not None]
-    total = sum(whole_step for _, whole_step in known)
-    return sum(seconds_of for seconds_of, _ in known) / total if total > 0 else None
+    recent = [step for _, step in history.recent]
+    amounts = list(map(attrgetter(f"time.{part}"), recent))
+    whole_steps = [step.dt for step in recent]
+    if None in amounts:
+        whole_steps = [dt for dt, amount in zip(whole_steps, amounts, strict=True) if amount is not None]
+        amounts = [amount for amount in amounts if amount is not None]
+    total = sum(whole_steps)
+    return sum(amounts) / total if total > 0 else None
 
 
 def time_split(history: History) -> tuple[str, ...]:
     """The shares of the parts of a step in words, the fullest form first."""
-    shares = {
-        "data": share_of(history, lambda step: step.time.data),
-        "forward": share_of(history, lambda step: step.time.forward),
-        "backward": share_of(history, lambda step: step.time.backward),
-        "optimizer": share_of(history, lambda step: step.time.optimizer),
-        "gc": share_of(history, lambda step: step.time.gc),
-    }
+    shares: dict[PartName, float | None] = {part: share_of(history, part) for part in MEASURED}
     shown = {name: share for name, share in shares.items() if share is not None and (name != "gc" or share >= 0.005)}
     if not shown:
         return ()
