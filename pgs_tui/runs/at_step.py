@@ -9,7 +9,7 @@ from math import isfinite
 from engine.events import Step, StepTime
 from pgs_tui.runs.incidents import Incidents
 from pgs_tui.runs.log_lines import LogLines
-from pgs_tui.runs.marks import Mark, Marks
+from pgs_tui.runs.marks import ODD, Mark, Marks
 from pgs_tui.runs.ranks import median
 from pgs_tui.runs.series import Series
 from pgs_tui.runs.step_table import StepTable
@@ -35,7 +35,8 @@ class Usual:
 class At:
     """A step as the cursor shows it. A value that was not measured is None.
 
-    `usual` has a metric where enough values came before; where an alert spoke of the step, its baseline is the level.
+    `usual` has a metric where enough values came before; where an alert of a value far out spoke of the step, its
+    baseline is the level.
     `rows`, `line` and `time` stand in the log alone: they are None until it was read, and where the log was replaced.
     """
 
@@ -108,6 +109,8 @@ def _usual(
     before = {name: usual_before(series, index, left_out) for name, series in table.series.items()}
     usual = {name: one for name, one in before.items() if one is not None}
     for mark in here:
+        if mark.kind not in ODD:
+            continue  # of a trend the baseline is where it began
         touch = incidents.touch(mark.incident_id, mark.step) if mark.incident_id else None
         if touch is not None and touch.baseline is not None and mark.metric in table.series:
             known = usual.get(mark.metric)

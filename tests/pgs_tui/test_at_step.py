@@ -76,6 +76,14 @@ def test_outliers_are_no_part_of_what_is_usual() -> None:
     assert at.usual["loss"].spread == pytest.approx(0.1 * 1.4826)
 
 
+def test_where_a_trend_began_is_not_what_is_usual_before_the_step_at_which_it_was_told() -> None:
+    told = Alert(
+        id="a", state="open", code="LOSS_RISES", severity="warning", meaning="m", step=6, metric="loss", baseline=1.25
+    )
+    at = history_of(*(step(number) for number in range(1, 8)), told).at(6)
+    assert at is not None and at.usual["loss"].level == 2.0
+
+
 def test_an_alert_knows_best_what_was_usual_for_its_step() -> None:
     told = Alert(
         id="a", state="open", code="SPIKE_TAKEN", severity="warning", meaning="m", step=6, metric="loss", baseline=1.25
