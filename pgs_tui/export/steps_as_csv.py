@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import csv
-from array import array
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
+from copy import deepcopy
 from dataclasses import dataclass, fields, is_dataclass
 from math import isfinite
 from pathlib import Path
 from typing import BinaryIO, TextIO
 
 from engine.events import BadLineError, Step, StepMemory, StepTime, decode
+from pgs_tui.runs.axis import Axes
 from pgs_tui.runs.history import History
 from pgs_tui.runs.log_lines import LONGEST_LINE
+from pgs_tui.runs.offsets import Offsets
+from pgs_tui.runs.series import Series
 from screens.readings.looking import Looking
 
 SO_FAR = ("unix_time", "seconds_so_far", "tokens_so_far")
@@ -35,55 +38,55 @@ HEADER = (STEP_FIELDS[0], *SO_FAR, *STEP_FIELDS[1:], MARKS)
 
 @dataclass(frozen=True, slots=True)
 class StepSheet:
-    """The steps of a window as they stand now; `write` may be called from any thread.
+    """The steps at the places from `first` to `last - 1` as they stand now; `write` may be called from any thread.
 
-    `kept` are the values that are known without the log, for lines that cannot be read back.
+    `series` are the values that are known without the log, for lines that cannot be read back. All are copies.
     """
 
     log: Path
-    steps: array[int]
-    times: tuple[float | None, ...]
-    seconds: array[int] | array[float]
-    tokens: array[int] | array[float]
-    offsets: tuple[int, ...]
-    kept: Mapping[str, tuple[Cell, ...]]
+    first: int
+    last: int
+    axes: Axes
+    offsets: Offsets
+    series: Mapping[str, Series]
     marks: Mapping[int, str]
 
     def write(self, file: TextIO) -> None:
         """Write header and rows. Raises OSError."""
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(HEADER)
+        places = range(self.first, self.last)
         try:
             with self.log.open("rb") as log:
-                writer.writerows(self._row(place, log) for place in range(len(self.steps)))
+                writer.writerows(self._row(place, log) for place in places)
         except FileNotFoundError:
-            writer.writerows(self._row(place, None) for place in range(len(self.steps)))
+            writer.writerows(self._row(place, None) for place in places)
 
     def _row(self, place: int, log: BinaryIO | None) -> list[str]:
-        number = self.steps[place]
-        line = _step_at(log, self.offsets[place]) if log is not None else None
-        told = dict(_cells(line)) if line is not None and line.step == number else self._kept(place)
-        so_far = (self.times[place], float(self.seconds[place]), int(self.tokens[place]))
-        cells = (number, *so_far, *(told.get(name) for name in STEP_FIELDS[1:]), self.marks.get(number))
-        return [_as_text(cell) for cell in cells]
-
-    def _kept(self, place: int) -> dict[str, Cell]:
-        return {name: values[place] for name, values in self.kept.items()}
+        number = self.axes.steps[place]
+        told = _told_at(log, self.offsets[place]) if log is not None else None
+        t: float | None
+        cells: Mapping[str, Cell]
+        if told is not None and told[1].step == number:
+            t, cells = told[0], dict(_cells(told[1]))
+        else:
+            t, cells = self.axes.wall(place), {name: series.at(place) for name, series in self.series.items()}
+        so_far = (t, float(self.axes.positions("time")[place]), int(self.axes.positions("tokens")[place]))
+        row = (number, *so_far, *(cells.get(name) for name in STEP_FIELDS[1:]), self.marks.get(number))
+        return [_as_text(cell) for cell in row]
 
 
 def sheet_of(history: History, looking: Looking, log: Path) -> StepSheet:
-    """The steps that are looked at, all of them with the whole run in sight."""
+    """The steps that are looked at, all of them with the whole run in sight; at a million steps some 20 ms."""
     first, last = _seen(looking)
-    places = range(first, last)
     table = history.table
     return StepSheet(
         log=log,
-        steps=table.axes.steps[first:last],
-        times=tuple(table.axes.wall(place) for place in places),
-        seconds=table.axes.positions("time")[first:last],
-        tokens=table.axes.positions("tokens")[first:last],
-        offsets=tuple(table.offsets[place] for place in places),
-        kept={name: tuple(series.at(place) for place in places) for name, series in table.series.items()},
+        first=first,
+        last=last,
+        axes=deepcopy(table.axes),
+        offsets=deepcopy(table.offsets),
+        series=deepcopy(table.series),
         marks=_marks(history, table.axes.steps[first], table.axes.steps[last - 1]) if last > first else {},
     )
 
@@ -106,7 +109,8 @@ def _marks(history: History, first: int, last: int) -> dict[int, str]:
     return found
 
 
-def _step_at(log: BinaryIO, offset: int) -> Step | None:
+def _told_at(log: BinaryIO, offset: int) -> tuple[float, Step] | None:
+    """The step whose line begins there, and when it was told."""
     if offset < 0:
         return None
     log.seek(offset)
@@ -114,7 +118,7 @@ def _step_at(log: BinaryIO, offset: int) -> Step | None:
         stamped = decode(log.readline(LONGEST_LINE))
     except (BadLineError, UnicodeDecodeError):
         return None
-    return stamped.event if stamped is not None and isinstance(stamped.event, Step) else None
+    return (stamped.t, stamped.event) if stamped is not None and isinstance(stamped.event, Step) else None
 
 
 def _cells(step: Step) -> Iterator[tuple[str, Cell]]:
