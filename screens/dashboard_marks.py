@@ -10,11 +10,14 @@ from screens.dashboard_looking import DashboardLooking
 
 if TYPE_CHECKING:
     from pgs_tui.runs.incidents import Incident
-    from pgs_tui.runs.marks import Mark
+    from pgs_tui.runs.marks import Mark, Marks
 
 
 class DashboardMarks(DashboardLooking):
-    """`n` and `N` walk whatever is marked, in the order of the steps; Enter opens the data of the step."""
+    """`n` and `N` walk whatever is marked, in the order of the steps; Enter opens the data of the step.
+
+    A step is one stop, but that each of its incidents is one: the gravest first, and last on the way back.
+    """
 
     class Inspecting(Message, namespace="dashboard_screen"):
         """The person wants to see the data: all of it, some `rows`, or the batch recorded at the step `spike`."""
@@ -94,13 +97,23 @@ class DashboardMarks(DashboardLooking):
             self.select_alert(by)  # what is wrong with the data is told before the first step
             return
         here = self._mark.step if self._mark is not None else self.view.cursor
-        mark = marks.newest() if here is None else marks.after(here) if by > 0 else marks.before(here)
+        mark = marks.newest() if here is None else self._beside(marks, by) or _from(marks, here, by)
         if mark is not None:
             self._go_to(mark)
         elif here is None:
             self.say("nothing is marked so far")
         else:
             self.say("no later mark; N goes back" if by > 0 else "no earlier mark; n goes on")
+
+    def _beside(self, marks: Marks, by: int) -> Mark | None:
+        """Another mark of the step where the last key went to, None where there are no more of them that way."""
+        if self._mark is None:
+            return None
+        stops = marks.stops(self._mark.step)
+        known = [(mark.kind, mark.incident_id) for mark in stops]
+        now = (self._mark.kind, self._mark.incident_id)
+        place = known.index(now) + by if now in known else -1
+        return stops[place] if 0 <= place < len(stops) else None
 
     def _go_to(self, mark: Mark) -> None:
         self.put_cursor(mark.step)
@@ -123,3 +136,11 @@ class DashboardMarks(DashboardLooking):
             self.say("this alert is about no rows in particular")
         else:
             self.say("the rows of this step are not known: its line in the log was replaced, or tells none")
+
+
+def _from(marks: Marks, step: int, by: int) -> Mark | None:
+    """Where to stop next, coming from a step."""
+    if by > 0:
+        return marks.after(step)
+    before = marks.before(step)
+    return marks.stops(before.step)[-1] if before is not None else None

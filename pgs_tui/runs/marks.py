@@ -142,6 +142,11 @@ class Marks:
         ]
         return tuple(sorted([*touched, *plain], key=lambda mark: mark.gravity, reverse=True))
 
+    def stops(self, step: int) -> tuple[Mark, ...]:
+        """The gravest mark of that very step, and behind it those of its other incidents: each is read by itself."""
+        first, *rest = self.at(step) or (None,)
+        return () if first is None else (first, *(mark for mark in rest if mark.incident_id is not None))
+
     def after(self, step: int) -> Mark | None:
         """The gravest mark of the next marked step, None behind the last."""
         found = [steps[place] for steps in self._rows() if (place := bisect_right(steps, step)) < len(steps)]

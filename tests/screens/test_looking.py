@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -190,6 +191,23 @@ async def test_n_walks_the_marks_in_time_and_reads_their_alerts(tmp_path: Path) 
         assert app.dashboard.alerts.selected is None, "a checkpoint is no alert"
         await pressed(app, pilot, "escape")
         assert app.dashboard.view.cursor is None
+
+
+async def test_each_incident_of_a_step_is_a_stop_of_its_own(tmp_path: Path) -> None:
+    worse = replace(SPIKE, id="worse", code="NON_FINITE_GRAD", severity="error", metric="grad_norm")
+    saved = Checkpoint(step=400, path="c/step-400", seconds=2.0, bytes=1)
+    async with hosted(tmp_path) as (app, pilot):
+        await app.deliver(pilot, news(worse, saved))
+
+        async def read(key: str) -> tuple[int | None, str | None]:
+            view = await pressed(app, pilot, key)
+            alert = app.dashboard.alerts.selected
+            return view.cursor, alert.id if alert is not None else None
+
+        for _ in range(3):
+            await pressed(app, pilot, "N")  # the checkpoint, the evaluation, the spike's later step
+        assert [await read("N") for _ in range(2)] == [(400, "s"), (400, "worse")]
+        assert [await read("n") for _ in range(2)] == [(400, "s"), (405, "s")]
 
 
 async def test_a_mark_outside_the_window_is_brought_into_it(tmp_path: Path) -> None:
