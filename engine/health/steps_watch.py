@@ -64,7 +64,7 @@ class StepsWatch:
             self._begin()
             cleared = (self._incidents.clear(code) for code in JUDGED_HERE)
             self._waiting += [alert for alert in cleared if alert is not None]
-        elif isinstance(event, Step) and not self._judged_elsewhere.issuperset(JUDGED_HERE):
+        elif isinstance(event, Step) and event.rank == 0 and not self._judged_elsewhere.issuperset(JUDGED_HERE):
             self._waiting += self._judge(event)
         self._waiting += self._watch.take(stamped)
         return due

@@ -97,6 +97,8 @@ class Summary:
         return statistics.median(self._intervals) if self._intervals else self.usual("dt")
 
     def _take_step(self, step: Step, t: float) -> None:
+        if step.rank != 0:  # what all processes have together, the first one tells
+            return
         if self.step is not None and self.last_step_t is not None and step.step > self.step.step:
             self._intervals.append(max(t - self.last_step_t, 0.0))
         self.step, self.last_step_t = step, t

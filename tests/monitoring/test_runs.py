@@ -172,6 +172,15 @@ def test_of_a_run_on_another_machine_that_is_silent_nobody_says_that_it_lives(ru
     assert silent["metric"] == "silence" and silent["value"] > 3900
 
 
+def test_of_several_processes_the_first_one_tells_the_numbers(run: Written, monitor: Monitor) -> None:
+    run.write(start_of(), Phase(name="training"))
+    for number in range(1, 41):
+        run.write(step_of(number), replace(step_of(number, 50.0), rank=1, dt=9.0))
+    document = monitor(run.run.path)[1]
+    assert document["loss"] == document["usual"]["loss"] == 2.0 and document["dt"] != 9.0
+    assert document["incidents"] == []
+
+
 def test_an_end_decides_and_a_resume_undoes_it(run: Written, monitor: Monitor) -> None:
     run.write(start_of(), Phase(name="training"))
     run.train(range(1, 21))
