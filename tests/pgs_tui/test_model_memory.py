@@ -18,7 +18,8 @@ BYTES_A_STEP = 94
 
 def block_of(begin: int, loss: float | None = None) -> StepColumns:
     chance = random.Random(begin)
-    values = {name: array("d", [chance.random() for _ in range(BLOCK)]) for name in STEP_VALUES}
+    drawn = [chance.random() for _ in range(BLOCK)]
+    values = {name: array("d", drawn) for name in STEP_VALUES}
     values["skipped"] = array("d", [0.0] * BLOCK)
     values["time.optimizer"] = array("d", [math.nan] * BLOCK)
     nan_at = {}
