@@ -164,7 +164,7 @@ class PgsApp(ThemedApp):
 
         live = self.dashboard.live
         assert live is not None, "there is no run whose data could be inspected"
-        opening = Opening(rows=message.rows, spike=message.spike)
+        opening = Opening(rows=message.rows, spike=message.spike, step=message.step)
         arguments = ("--run", str(live.run.path))
         self.push_screen(InspectScreen(self._goal.name, arguments, self.look, opening, above=True, going=live.going))
 

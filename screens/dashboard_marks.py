@@ -20,12 +20,13 @@ class DashboardMarks(DashboardLooking):
     """
 
     class Inspecting(Message, namespace="dashboard_screen"):
-        """The person wants to see the data: all of it, some `rows`, or the batch recorded at the step `spike`."""
+        """The person wants to see data: all of it, the `rows` of a step, or the recorded batch of the step `spike`."""
 
-        def __init__(self, rows: tuple[int, ...] = (), spike: int | None = None) -> None:
+        def __init__(self, rows: tuple[int, ...] = (), spike: int | None = None, step: int | None = None) -> None:
             super().__init__()
             self.rows = rows
             self.spike = spike
+            self.step = step
 
     _mark: Mark | None = None
     """The mark that the last key went to, until the view changes otherwise."""
@@ -131,7 +132,7 @@ class DashboardMarks(DashboardLooking):
         if step is not None and self.live.run.spike(step).is_file():
             self.post_message(self.Inspecting(spike=step))
         elif rows := self.live.rows_of(step, alert):
-            self.post_message(self.Inspecting(rows=rows))
+            self.post_message(self.Inspecting(rows=rows, step=step))
         elif alert is not None:
             self.say("this alert is about no rows in particular")
         else:

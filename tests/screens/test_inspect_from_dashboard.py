@@ -75,7 +75,7 @@ async def test_enter_on_an_alert_opens_its_rows(tmp_path: Path) -> None:
         await pilot.press("enter")
         screen = await opened(app, pilot)
         await until(pilot, lambda: screen.rows.source.row(1) is not None)
-        assert "rows of the alert" in texts(screen)["rows"]
+        assert "rows of step 1102" in texts(screen)["rows"]
         assert [screen.rows.source.row(place).row for place in (0, 1)] == [5, 1]
         assert "row 5" in texts(screen)["sample"]
         await pilot.press("down")
