@@ -6,8 +6,8 @@ import csv
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
-from dataclasses import dataclass, fields, is_dataclass
-from math import isfinite
+from dataclasses import dataclass, fields
+from operator import attrgetter
 from pathlib import Path
 from typing import BinaryIO, TextIO
 
@@ -33,7 +33,9 @@ def _paths() -> Iterator[str]:
 
 
 STEP_FIELDS = tuple(_paths())
-HEADER = (STEP_FIELDS[0], *SO_FAR, *STEP_FIELDS[1:], MARKS)
+VALUES = STEP_FIELDS[1:]
+HEADER = (STEP_FIELDS[0], *SO_FAR, *VALUES, MARKS)
+_READ = attrgetter(*VALUES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,18 +64,19 @@ class StepSheet:
         except FileNotFoundError:
             writer.writerows(self._row(place, None) for place in places)
 
-    def _row(self, place: int, log: BinaryIO | None) -> list[str]:
+    def _row(self, place: int, log: BinaryIO | None) -> tuple[Cell, ...]:
         number = self.axes.steps[place]
         told = _told_at(log, self.offsets[place]) if log is not None else None
         t: float | None
-        cells: Mapping[str, Cell]
         if told is not None and told[1].step == number:
-            t, cells = told[0], dict(_cells(told[1]))
+            t, values = told[0], _values_of(told[1])
         else:
-            t, cells = self.axes.wall(place), {name: series.at(place) for name, series in self.series.items()}
-        so_far = (t, float(self.axes.positions("time")[place]), int(self.axes.positions("tokens")[place]))
-        row = (number, *so_far, *(cells.get(name) for name in STEP_FIELDS[1:]), self.marks.get(number))
-        return [_as_text(cell) for cell in row]
+            t, values = self.axes.wall(place), tuple(self._kept(name, place) for name in VALUES)
+        seconds, tokens = self.axes.positions("time")[place], self.axes.positions("tokens")[place]
+        return (number, t, float(seconds), int(tokens), *values, self.marks.get(number))
+
+    def _kept(self, name: str, place: int) -> float | None:
+        return self.series[name].at(place) if name in self.series else None
 
 
 def sheet_of(history: History, looking: Looking, log: Path) -> StepSheet:
@@ -121,23 +124,6 @@ def _told_at(log: BinaryIO, offset: int) -> tuple[float, Step] | None:
     return (stamped.t, stamped.event) if stamped is not None and isinstance(stamped.event, Step) else None
 
 
-def _cells(step: Step) -> Iterator[tuple[str, Cell]]:
-    for field in fields(step):
-        told = getattr(step, field.name)
-        if is_dataclass(told):
-            yield from ((f"{field.name}.{part.name}", getattr(told, part.name)) for part in fields(told))
-        elif isinstance(told, tuple):
-            yield field.name, " ".join(map(str, told))
-        else:
-            yield field.name, told
-
-
-def _as_text(cell: Cell) -> str:
-    """Digits that read back as the same number; nothing for what was not measured; NaN and inf by name."""
-    if cell is None:
-        return ""
-    if isinstance(cell, bool):
-        return str(cell).lower()
-    if isinstance(cell, float):
-        return repr(cell) if isfinite(cell) else "NaN" if cell != cell else f"{cell}"
-    return str(cell)
+def _values_of(step: Step) -> tuple[Cell, ...]:
+    """Each of VALUES; several rows as one cell."""
+    return tuple(" ".join(map(str, value)) if isinstance(value, tuple) else value for value in _READ(step))

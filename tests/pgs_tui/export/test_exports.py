@@ -63,9 +63,9 @@ def test_the_table_has_every_field_of_every_step_and_reads_back_equal(night_run:
             if isinstance(value, tuple):
                 assert row[name] == " ".join(map(str, value))
             elif isinstance(value, bool):
-                assert row[name] == str(value).lower()
+                assert row[name] == str(value)
             else:
-                assert cell(row, name) == value or (value is not None and math.isnan(value) and row[name] == "NaN")
+                assert cell(row, name) == value or (value is not None and math.isnan(value) and row[name] == "nan")
     assert "spike skipped 200" in rows[199]["marks"] and "checkpoint 150" in rows[149]["marks"]
 
 
