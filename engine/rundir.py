@@ -306,6 +306,10 @@ def resolve_run(text: str) -> RunDir:
     if matches:
         names = ", ".join(str(run.path) if exact else run.id for run in matches[:5])
         raise RunNotFoundError(f"{text}: {len(matches)} runs answer to this; say which: {names}")
+    if path.is_file():
+        raise RunNotFoundError(
+            f"{text}: this file lies in no run's folder; if it is a log, read it with: pgs monitor {text}"
+        )
     newest = ", ".join(run.id for run in runs[:3])
     known = f"the newest runs are {newest}" if runs else "no run has been started yet by this user"
     raise RunNotFoundError(f"{text}: no such run; {known}")

@@ -138,6 +138,9 @@ def test_names_that_fit_no_run_or_several_are_explained(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(RunNotFoundError, match="is no run"):
         resolve_run(str(tmp_path / "empty"))
+    (tmp_path / "train.log").write_text("step=1 loss=2\n")
+    with pytest.raises(RunNotFoundError, match=r"pgs monitor .*train\.log"):
+        resolve_run(str(tmp_path / "train.log"))
 
 
 def test_the_registry_forgives_broken_lines_and_forgets_deleted_runs(tmp_path: Path) -> None:
