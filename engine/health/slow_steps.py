@@ -6,6 +6,7 @@ many a high time, and neither is slow for that. Slow steps never enter the basel
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from engine.events.types import Step
@@ -158,6 +159,8 @@ class SlowStepDetector:
             return None
         if lost < LEAST_LOST:
             return None
+        if stands_still:  # so much longer no other program makes a step that gets its turn on the cores
+            around = replace(around, cpu_pressure=0.0)
         cause = cause_of(step, lost, around)
         finding = Finding(
             step.dt,

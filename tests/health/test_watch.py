@@ -241,6 +241,10 @@ def test_a_slow_step_on_the_cpu_tells_that_other_programs_wanted_the_cores() -> 
     on_a_gpu, on_the_cpu = watched(events), watched(one for one in events if not isinstance(one.event, Gpu))
     assert "no cause is seen" in on_a_gpu[0].meaning  # a machine of many cores always has somebody waiting for one
     assert "processes waited for a core 91 % of the time" in on_the_cpu[0].meaning
+    stalled = from_step(810, lambda step: slower(step, 60.0), 810)
+    events = list(SyntheticRun(steps=820, seed=1, fault=stalled, reading_fault=busy).events())
+    (stall, _) = watched(one for one in events if not isinstance(one.event, Gpu))
+    assert stall.code == "STALL" and "no cause is seen" in stall.meaning
 
 
 def test_a_stall_right_after_an_evaluation_says_so() -> None:
