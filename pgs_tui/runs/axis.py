@@ -34,6 +34,8 @@ class Axes:
     """
 
     def __init__(self) -> None:
+        self.generation = 0
+        """Grows when steps are taken back."""
         self.steps = array("i")
         """Their numbers; 32 bits each until one needs more."""
         self._tokens = array("f")
@@ -114,6 +116,7 @@ class Axes:
 
     def truncate(self, length: int) -> None:
         """Forget the steps from index `length` on. What comes next goes on from the one before."""
+        self.generation += 1
         del self.steps[length:]
         del self._tokens[length:]
         self._total_tokens = self._tokens[-1] if self._tokens else 0.0

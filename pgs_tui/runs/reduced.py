@@ -13,7 +13,7 @@ from pgs_tui.runs.gpu_history import GpuField, GpuHistory
 from pgs_tui.runs.gpu_reducer import GpuReducer
 from pgs_tui.runs.marks import Mark, Marks
 from pgs_tui.runs.part_reducer import PartColumns, PartReducer
-from pgs_tui.runs.reducer import Columns, Reducer
+from pgs_tui.runs.reducer import Columns, Edges, Reducer
 from pgs_tui.runs.step_table import StepTable
 
 
@@ -24,6 +24,7 @@ class Reduced:
         self._table = table
         self._evals = evals
         self._marks = marks
+        self._edges = Edges()
         self._reducers: dict[str, Reducer] = {}
         self._part_reducer = PartReducer(table.parts)
         self._gpu_reducers: dict[tuple[int, GpuField], GpuReducer] = {}
@@ -89,7 +90,8 @@ class Reduced:
         return known[1]
 
     def _reducer(self, name: str) -> Reducer:
-        return self._reducers.setdefault(name, Reducer())
+        self._edges.generation = self._table.axes.generation
+        return self._reducers.setdefault(name, Reducer(self._edges))
 
     def _steps_within(self, start: float, end: float, axis: AxisName) -> tuple[int, int]:
         """The numbers of the first and the last step there, generously: what came before the first counts to it."""

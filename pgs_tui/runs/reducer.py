@@ -6,6 +6,7 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import inf
 from typing import Protocol
 
@@ -46,10 +47,36 @@ class Reducible(Protocol):
         """Lowest and highest finite value at indices start to end - 1, (inf, -inf) when there is none."""
 
 
+class Edges:
+    """Between which steps the columns of a chart begin and end: the same for all metrics, so it is looked up once."""
+
+    def __init__(self) -> None:
+        self.generation = 0
+        """To be another number once steps were taken back."""
+        self._key: tuple[int, int, int, float, float] | None = None
+        self._known: dict[int, list[int]] = {}
+
+    def of(self, positions: array[int] | array[float], count: int, start: float, end: float, columns: int) -> list[int]:
+        """The index of the first of `count` steps behind the begin of each column, and behind the end of the last."""
+        key = (self.generation, id(positions), count, start, end)
+        if key != self._key:
+            self._key, self._known = key, {}
+        if columns not in self._known:
+            width = (end - start) / columns
+            place, edges = 0, []
+            for column in range(columns + 1):
+                place = bisect_left(positions, start + column * width, place, count)
+                edges.append(place)
+            self._known[columns] = edges
+        return self._known[columns]
+
+
 class Reducer:
     """Reduces a series to columns, and on the next call only looks again at the columns that grew."""
 
-    def __init__(self) -> None:
+    def __init__(self, edges: Edges | None = None) -> None:
+        """`edges` are those that reducers of other metrics of the same steps use too."""
+        self._edges = edges
         self._key: tuple[int, int, int, float, float, int] | None = None
         self._count = 0
         self._low: list[float] = []
@@ -74,27 +101,22 @@ class Reducer:
             first = int((positions[self._count - 1] - start) / width) if width > 0 else 0
         self._key, self._count = key, count
         if width > 0 and columns and count:
-            self._fill(positions, series, start, width, max(first, 0), columns)
+            if first <= 0:
+                edges = (self._edges or Edges()).of(positions, count, start, end, columns)
+            else:
+                edges = [bisect_left(positions, start + column * width) for column in range(first, columns + 1)]
+            self._fill(series, edges, max(first, 0))
+            self._mark(positions, series.marks, (edges[0], edges[-1]), start, width)
         return Columns(start, end, tuple(self._low), tuple(self._high), frozenset(self._marks))
 
-    def _fill(
-        self,
-        positions: array[int] | array[float],
-        series: Reducible,
-        start: float,
-        width: float,
-        first: int,
-        columns: int,
-    ) -> None:
-        begin = left = bisect_left(positions, start + first * width)
-        for column in range(first, columns):
-            if left >= len(series):
+    def _fill(self, series: Reducible, edges: Sequence[int], first: int) -> None:
+        """Look at the columns from `first` on, between these indices."""
+        extent, count = series.extent, len(series)
+        for column, (left, right) in enumerate(pairwise(edges), first):
+            if left >= count:
                 break
-            right = bisect_left(positions, start + (column + 1) * width, left)
             if right > left:
-                self._low[column], self._high[column] = series.extent(left, right)
-            left = right
-        self._mark(positions, series.marks, (begin, left), start, width)
+                self._low[column], self._high[column] = extent(left, right)
 
     def _mark(
         self,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import compress, count
-from math import isinf, log10
+from math import log10
 from operator import ne
 
 from pgs_tui.look import GlyphName
@@ -78,7 +78,7 @@ class CurveLayer:
                 spans.append(None)
                 continue
             top, foot = dots - (high - bottom) * scale + 0.5, dots - (low - bottom) * scale + 0.5
-            spans.append((_within(top, dots), _within(foot, dots)))
+            spans.append((int(min(max(top, 0.0), dots)), int(min(max(foot, 0.0), dots))))
         return spans
 
     def _log_span(self, low: float, high: float) -> DotSpan:
@@ -89,7 +89,7 @@ class CurveLayer:
         scale = dots / (log10(limits.high) - bottom)
         top = dots - (log10(high) - bottom) * scale + 0.5 if high > 0 else dots
         foot = dots - (log10(low) - bottom) * scale + 0.5 if low > 0 else dots
-        return _within(top, dots), _within(foot, dots)
+        return int(min(max(top, 0.0), dots)), int(min(max(foot, 0.0), dots))
 
 
 class Canvas:
@@ -125,10 +125,3 @@ class Canvas:
                 over[above] if above else below[mask]
                 for mask, above in zip(raw_masks[first:], smooth_masks[first:], strict=True)
             ]
-
-
-def _within(place: float, dots: int) -> int:
-    """The dot row, of what may be far outside the canvas or infinite."""
-    if isinf(place):
-        return 0 if place < 0 else dots
-    return min(max(int(place), 0), dots)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from math import ceil, floor, log10
 
@@ -67,8 +68,9 @@ def _gutter(rows: int, limits: Limits) -> tuple[str, ...]:
     return tuple(label[:GUTTER] for label in labels)
 
 
+@lru_cache(maxsize=64)
 def _bottom(width: int, axis: XAxis) -> str:
-    """The ends before all others, and what lies between them where it fits."""
+    """The ends before all others, and what lies between them where it fits. Most charts of a screen have the same."""
     inner_width = width - GUTTER
     first, *inner, last = axis.ticks(inner_width)
     row = " " * width

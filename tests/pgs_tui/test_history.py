@@ -54,6 +54,19 @@ def test_steps_after_a_resume_replace_the_earlier_ones() -> None:
     assert list(old.values["loss"]) == [1.5, 1.4, 1.3]
 
 
+def test_as_many_steps_at_other_places_after_a_resume_fall_into_their_own_columns() -> None:
+    before = [step(number, 1.0) for number in range(1, 21)]
+    after = [step(number, 2.0) for number in range(30, 40)]
+    history = history_of(*before)
+    history.columns("loss", 1, 61, 12)
+    history.smooth_columns("loss", 0.9, 1, 61, 12)
+    history.fold(stamped(Resume(from_step=10, checkpoint="c"), *after))
+    afresh = history_of(*before[:10], *after)
+    assert len(history.steps) == len(before)
+    assert history.columns("loss", 1, 61, 12) == afresh.columns("loss", 1, 61, 12)
+    assert history.smooth_columns("loss", 0.9, 1, 61, 12) == afresh.smooth_columns("loss", 0.9, 1, 61, 12)
+
+
 def test_steps_that_go_back_without_a_resume_event_are_one_line_too() -> None:
     history = history_of(step(1), step(2), step(3), step(2, 1.0))
     assert list(history.steps) == [1, 2]

@@ -91,9 +91,21 @@ async def updates(size: tuple[int, int], steps: int, total: int) -> Costs:
     return costs
 
 
-async def pans(size: tuple[int, int], steps: int, total: int) -> tuple[list[float], float]:
-    """Zoom into a run of so many steps and pan: seconds of CPU from each key until all is drawn, and bytes for each."""
-    app, costs = Unattended(), []
+@dataclass(slots=True)
+class Pans:
+    """Of each pan: seconds of CPU from the key until all is drawn, and of the longest turn, which a key waits for.
+
+    `sent` are bytes for each.
+    """
+
+    costs: list[float] = field(default_factory=list)
+    turns: list[float] = field(default_factory=list)
+    sent: float = 0.0
+
+
+async def pans(size: tuple[int, int], steps: int, total: int) -> Pans:
+    """Zoom into a run of so many steps and pan there and back."""
+    app, found = Unattended(), Pans()
     async with app.run_test(size=size) as pilot:
         dashboard = app.dashboard
         live = dashboard.live = LiveRun("bench", RunDir(Path("nowhere")), lambda: BEGIN + steps * SECONDS_A_STEP)
@@ -106,8 +118,11 @@ async def pans(size: tuple[int, int], steps: int, total: int) -> tuple[list[floa
             await press(app, key)
         app.sent = 0
         for key in ("greater_than_sign", "less_than_sign") * (PANS // 2):
-            costs += [await press(app, key)]
-    return costs, app.sent / PANS
+            found.costs.append(await press(app, key))
+        found.sent = app.sent / PANS
+        for key in ("greater_than_sign", "less_than_sign") * (PANS // 4):
+            found.turns.append(await longest_turn(app, key))
+    return found
 
 
 async def press(app: Unattended, key: str) -> float:
@@ -116,6 +131,17 @@ async def press(app: Unattended, key: str) -> float:
     app.post_message(Key(key, None))
     await asyncio.sleep(DRAWN_SECONDS)
     return time.process_time() - begin
+
+
+async def longest_turn(app: Unattended, key: str) -> float:
+    """Seconds of CPU of the longest turn of the loop while what a key changes is drawn."""
+    app.post_message(Key(key, None))
+    turns, end = [], time.monotonic() + DRAWN_SECONDS
+    while time.monotonic() < end:
+        begin = time.process_time()
+        await asyncio.sleep(0)
+        turns.append(time.process_time() - begin)
+    return max(turns)
 
 
 def appends(steps: int) -> list[float]:
