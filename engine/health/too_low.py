@@ -17,6 +17,8 @@ START_LOSSES = 5
 RECENT = 10
 LOW = 0.1
 """Nats a token: the model is nearly sure of each."""
+OVER_FROM = 0.2
+"""Nats a token from which it has risen again."""
 FALL = 10.0
 """So many times lower than at the start, since a model may begin with text that it knows well."""
 SOON_STEPS, SOON_SHARE = 100, 0.05
@@ -78,12 +80,12 @@ class TooLowDetector:
         if len(self._recent) < RECENT or (self._since is None and step > self._last_soon):
             return None
         start, level = statistics.median(self._start), statistics.median(self._recent)
-        is_low = level < LOW and level * FALL <= start
-        if not is_low:
-            self._since = None
-            return None
-        if self._since is None:
+        if self._since is None and level < LOW and level * FALL <= start:
             self._since = step
+        elif self._since is not None and level >= OVER_FROM:
+            self._since = None
+        if self._since is None:
+            return None
         return Finding(level, start, "loss", words={"steps": str(self._since)})
 
     def state_dict(self) -> dict[str, Any]:

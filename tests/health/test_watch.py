@@ -278,6 +278,14 @@ def test_a_rate_that_ruins_the_model_within_ten_steps_is_told_before_the_thirtie
     assert (alert.advice[0].key, alert.advice[0].value) == ("train.learning_rate", 0.1)
 
 
+def test_a_loss_that_wavers_around_what_is_too_low_is_one_incident() -> None:
+    def wavering(step: Step) -> Step:
+        return replace(step, loss=3.0 if step.step < 30 else 0.1 + 0.03 * math.sin(step.step / 5))
+
+    alerts = watched(SyntheticRun(steps=300, fault=wavering).events())
+    assert [(alert.code, alert.state) for alert in alerts] == [("LOSS_TOO_LOW", "open")]
+
+
 def test_batches_that_differ_much_are_not_taken_for_a_loss_above_the_start() -> None:
     for seed in range(50):
         rng, detector = random.Random(seed), AboveStartDetector()
