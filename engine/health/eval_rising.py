@@ -25,8 +25,8 @@ BEST_STEP = "best_step"
 SYMPTOMS = {
     "EVAL_RISES": Symptom(
         "warning",
-        "the evaluation{name} rises while the training loss falls: {value} now, {baseline} at step {best_step}, which "
-        "was the best; from there on the data is learned by heart",
+        "the evaluation{name} rises while the training loss falls: from {baseline} at step {best_step}, its best, to "
+        "{value}; since that step the data is learned by heart",
         (
             Remedy("train.max_steps", to_fact(BEST_STEP), "ends where the evaluation was best"),
             Remedy(RATE, times(0.5), "a smaller rate learns less by heart"),
