@@ -99,13 +99,14 @@ class Reducer:
             self._low, self._high, self._marks = [inf] * columns, [-inf] * columns, set()
         else:
             first = int((positions[self._count - 1] - start) / width) if width > 0 else 0
+            first = min(max(first, 0), columns)  # the newest step may stand outside
         self._key, self._count = key, count
         if width > 0 and columns and count:
-            if first <= 0:
+            if not first:
                 edges = (self._edges or Edges()).of(positions, count, start, end, columns)
             else:
                 edges = [bisect_left(positions, start + column * width) for column in range(first, columns + 1)]
-            self._fill(series, edges, max(first, 0))
+            self._fill(series, edges, first)
             self._mark(positions, series.marks, (edges[0], edges[-1]), start, width)
         return Columns(start, end, tuple(self._low), tuple(self._high), frozenset(self._marks))
 

@@ -63,14 +63,15 @@ def test_fewer_points_than_columns_leave_gaps() -> None:
     assert [low for low in columns.low if low != math.inf] == [1.0, 2.0, 3.0]
 
 
-def test_reducing_again_after_growth_equals_reducing_afresh() -> None:
+@pytest.mark.parametrize(("start", "end"), [(1, 500), (100, 200), (390, 2000)])
+def test_reducing_again_after_growth_equals_reducing_afresh(start: float, end: float) -> None:
     chance = random.Random(3)
     steps, series, reducer = array("q"), Series(), Reducer()
     for number in range(1, 400):
         steps.append(number)
         series.append(math.nan if number % 37 == 0 else chance.random())
-        grown = reducer.reduce(steps, series, 1, 500, 23)
-        assert grown == Reducer().reduce(steps, series, 1, 500, 23)
+        grown = reducer.reduce(steps, series, start, end, 23)
+        assert grown == Reducer().reduce(steps, series, start, end, 23)
 
 
 def test_only_the_columns_that_grew_are_looked_at_again() -> None:
