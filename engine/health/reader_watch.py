@@ -14,6 +14,8 @@ from engine.health.symptoms import SYMPTOMS
 SILENT, DEAD = SYMPTOMS["SILENT"], SYMPTOMS["ENGINE_DEAD"]
 GONE = ("gone", "killed")
 LIVES = ("live", "elsewhere")
+WORTH_SAVING = 20
+"""Steps from which it is advised to save sooner; to save all of a large model each few steps costs more than they do."""
 ENGINE_HANGS = "the engine lives and does not get on"
 IS_NOT_SEEN = "its engine is on another machine, and whether it lives is not seen from here"
 NOTHING_IS_WRITTEN = "nothing is added to the log"
@@ -56,8 +58,8 @@ class ReaderWatch:
         one. A run on another machine is never called dead: its log may only be late.
         """
         facts: dict[str, Scalar] = {"checkpoint": checkpoint}
-        if checkpoint is None and last_step is not None and last_step > 1:
-            facts["save_steps"] = max(1, last_step // 4)
+        if checkpoint is None and last_step is not None and last_step >= WORTH_SAVING:
+            facts["save_steps"] = last_step // 4
         silence = None
         if life in LIVES:
             since_step = None if last_step_t is None else now - max(last_step_t, phase_t or 0.0)

@@ -154,6 +154,14 @@ def test_an_engine_that_vanished_is_critical_with_the_way_to_go_on(run: Written,
     ]
 
 
+def test_after_a_few_steps_nobody_is_advised_to_save_at_each(run: Written, monitor: Monitor) -> None:
+    run.write(start_of(), Phase(name="training"), age=200)
+    run.train(range(1, 8), age=60)
+    run.is_trained_by(NOBODY)
+    (dead,) = monitor(run.run.path)[1]["incidents"]
+    assert dead["code"] == "ENGINE_DEAD" and dead["advice"] == []
+
+
 def test_a_run_on_another_machine_is_never_called_dead(run: Written, monitor: Monitor) -> None:
     run.write(start_of(), Phase(name="training"))
     run.train(range(1, 21))
