@@ -15,7 +15,7 @@ SILENT, DEAD = SYMPTOMS["SILENT"], SYMPTOMS["ENGINE_DEAD"]
 GONE = ("gone", "killed")
 LIVES = ("live", "elsewhere")
 WORTH_SAVING = 20
-"""Steps from which it is advised to save sooner; to save all of a large model each few steps costs more than they do."""
+"""Steps from which it is advised to save sooner: saving a large model each few steps costs more than they do."""
 ENGINE_HANGS = "the engine lives and does not get on"
 IS_NOT_SEEN = "its engine is on another machine, and whether it lives is not seen from here"
 NOTHING_IS_WRITTEN = "nothing is added to the log"
