@@ -48,14 +48,15 @@ class Drawn(Widget):
 
     def redraw(self) -> None:
         """Draw again and repaint the cells that differ. What is hidden is drawn when it is seen again."""
-        if self._size_drawn != self.size:  # never painted at this size: painting will draw
+        size = self.size
+        if self._size_drawn != size:  # never painted at this size: painting will draw
             self._size_drawn = None  # also where it comes back in the size that it had before
             return
         if not self.display:
             self._size_drawn = None
             super().refresh()
             return
-        before, self._lines = self._lines, self._drawn()
+        before, self._lines = self._lines, self._drawn(*size)
         changed = [
             Region(first, row, behind - first, 1)
             for row, (old, new) in enumerate(zip_longest(before, self._lines, fillvalue=()))
@@ -93,7 +94,7 @@ class Drawn(Widget):
         Of all that a style sheet can say we have the background alone.
         """
         if self._size_drawn != self.size:
-            self._size_drawn, self._lines = self.size, self._drawn()
+            self._size_drawn, self._lines = self.size, self._drawn(*self.size)
         if self._painted_lines is not self._lines:
             self._paint()
         strips = self._painted[crop.y : crop.bottom]
@@ -117,8 +118,7 @@ class Drawn(Widget):
         self._painted_lines, self._painted = (), []
         super().notify_style_update()
 
-    def _drawn(self) -> tuple[Line, ...]:
-        width, height = self.size
+    def _drawn(self, width: int, height: int) -> tuple[Line, ...]:
         if width <= 0 or height <= 0:
             return ()
         drawn = list(self.draw(width, height)[:height])

@@ -23,6 +23,8 @@ class Panel(Drawn, can_focus=True):
         self._inside: list[Line] = []
         self._inside_framed: list[Line] = []
         self._inside_width = 0
+        self._edges: dict[str, tuple[tuple[object, ...], Line]] = {}
+        """The edges as they were drawn last, and of what, by their left corners."""
 
     def title(self) -> Line:
         """The left of the upper edge."""
@@ -86,12 +88,20 @@ class Panel(Drawn, can_focus=True):
     def _edge(
         self, left: str, text: Line, value: Line, right: str, width: int, role: Role = FRAME, rule_sign: str = "─"
     ) -> Line:
-        room = width - len(left) - len(right)
-        tail = line((" ", "text"), *value, (" ", "text")) if value else ()
-        head = line((" ", "text"), *text, (" ", "text")) if text else ()
-        if line_width(head) + line_width(tail) > room:
-            head = fit(head, max(room - line_width(tail), 0))
-        rule = room - line_width(head) - line_width(tail)
-        if rule < 0:
-            return fit(spread(text, value, width), width)
-        return line((left, role), *head, (rule_sign * rule, role), *tail, (right, role))
+        what = (text, value, width, role)
+        known = self._edges.get(left)
+        if known is None or known[0] != what:
+            known = self._edges[left] = what, _edge(left, text, value, right, width, role, rule_sign)
+        return known[1]
+
+
+def _edge(left: str, text: Line, value: Line, right: str, width: int, role: Role, rule_sign: str) -> Line:
+    room = width - len(left) - len(right)
+    tail = line((" ", "text"), *value, (" ", "text")) if value else ()
+    head = line((" ", "text"), *text, (" ", "text")) if text else ()
+    if line_width(head) + line_width(tail) > room:
+        head = fit(head, max(room - line_width(tail), 0))
+    rule = room - line_width(head) - line_width(tail)
+    if rule < 0:
+        return fit(spread(text, value, width), width)
+    return line((left, role), *head, (rule_sign * rule, role), *tail, (right, role))
