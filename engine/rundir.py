@@ -259,6 +259,12 @@ def register_run(run: RunDir, name: str, started: float) -> None:
         file.write(json.dumps(record, ensure_ascii=False) + "\n")
 
 
+def name_of(run: RunDir) -> str:
+    """What finds the run from any folder: its id, or its path where it is in no list, as a copy from elsewhere."""
+    is_listed = any(one.path == run.path and one.id == run.id for one in list_runs())
+    return run.id if is_listed else str(run.path)
+
+
 def list_runs() -> list[RegisteredRun]:
     """The registered runs whose directory still stands, newest first, each once."""
     try:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from engine.events import Phase, Stamped
 from engine.events.columns import Block
-from engine.rundir import RunDir, read_run_info
+from engine.rundir import RunDir, name_of, read_run_info
 from pgs_tui.format import plain, whole
 from pgs_tui.invocation import own_command
 from pgs_tui.runs.control import Command, send
@@ -222,7 +222,7 @@ class LiveRun:
         """What the restored terminal should say."""
         step = self.history.last_step
         where = f" at step {whole(step)}" if step is not None else ""
-        back = f"{own_command()} attach {shlex.quote(self.run.id)}"
+        back = f"{own_command()} attach {shlex.quote(name_of(self.run))}"
         if self.going:
             return f"{self.run.id} goes on{where}. Come back with: {back}"
         end = self.history.end

@@ -1,6 +1,7 @@
 import dataclasses
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -16,6 +17,7 @@ from engine.rundir import (
     create_run_dir,
     list_runs,
     liveness,
+    name_of,
     process_start,
     read_run_info,
     register_run,
@@ -124,6 +126,13 @@ def test_a_person_names_a_run_by_path_id_beginning_or_latest(tmp_path: Path, mon
         assert resolve_run(text) == first, text
     assert resolve_run("latest") == second
     assert [run.id for run in list_runs()] == [second.id, first.id]
+
+
+def test_a_run_that_is_in_no_list_is_named_by_its_path(tmp_path: Path) -> None:
+    listed = started(tmp_path / "runs", "alpha")
+    copied = RunDir(shutil.copytree(listed.path, tmp_path / "elsewhere" / listed.id))
+    assert name_of(listed) == listed.id and name_of(copied) == str(copied.path)
+    assert resolve_run(name_of(listed)) == listed and resolve_run(name_of(copied)) == copied
 
 
 def test_names_that_fit_no_run_or_several_are_explained(tmp_path: Path) -> None:

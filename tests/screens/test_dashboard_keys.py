@@ -165,7 +165,7 @@ async def test_leaving_says_that_the_run_goes_on(tmp_path: Path, key: str) -> No
     assert app.return_value.exit_code == 0
     said = app.return_value.farewell
     assert said.startswith(f"{tmp_path.name} goes on at step 1 240. Come back with: ")
-    assert said.endswith(f"pgs-tui attach {tmp_path.name}")
+    assert said.endswith(f"pgs-tui attach {tmp_path}"), "it is in no list"
 
 
 async def test_leaving_a_run_that_failed_says_why_in_full(tmp_path: Path) -> None:
