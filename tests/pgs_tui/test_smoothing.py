@@ -1,4 +1,4 @@
-"""The moving average, which is kept at every 64th value and worked out in between."""
+"""The moving average, which is kept at the end of every block and worked out in between."""
 
 from __future__ import annotations
 
