@@ -45,12 +45,14 @@ class Profiling:
         self._advised: dict[str, Any] | None = None
         """The question that the changes of `profile` answer, as far as they were asked for."""
         self._advice_comes = False
+        self._measure_comes = False
+        """A measurement was asked for, and not answered yet: a look at it would take the place of that question."""
 
     def start(self, open_server: OpenServer) -> None:
         """Start the process. Raises OSError when it cannot be started."""
         self._server = open_server()
         self.ended = self._asked = self._shown = self._advised = None
-        self._advice_comes = False
+        self._advice_comes = self._measure_comes = False
         self._want("gpus", "gpus")
         self.ask()
 
@@ -166,14 +168,17 @@ class Profiling:
         question = self._question
         if question is not None and self.what_if is not None:
             self.measurement.begin(self.what_if.changes)
+            self._measure_comes = True
             self._want("measuring", "measure", config=question["config"], overrides=question["overrides"])
 
     def look_at_measurement(self) -> None:
-        """Ask how far the measurement is."""
-        self._want("measuring", "measuring")
+        """Ask how far the measurement is, once it is known whether there is one."""
+        if not self._measure_comes:
+            self._want("measuring", "measuring")
 
     def stop_measuring(self) -> None:
         """End the measurement."""
+        self._measure_comes = False
         self._want("stop", "stop_measuring")
         self._want("measuring", "measuring")
 
@@ -210,6 +215,7 @@ class Profiling:
             self.profile = answer.result
 
     def _take_measuring(self, answer: Answer) -> None:
+        self._measure_comes = False
         was_running = self.measurement.is_running
         self.said = self.measurement.take(answer) or self.said
         if was_running and not self.measurement.is_running:
