@@ -135,12 +135,14 @@ class DashboardShowing(DashboardDrawing):
             self._tell_time_in(self.live.status_changes_in())
 
     def _seen(self) -> str:
+        along = "" if self.view.axis == "step" else f"by {self.view.axis}"
         if self.view.window is None:
-            return ""
-        return "▸ the newest part" if self.view.follow else "◂ a part of the run ▸"
+            return along
+        part = "▸ the newest part" if self.view.follow else "◂ a part of the run ▸"
+        return f"{part} {along}".rstrip()
 
     def view_drawn(self) -> None:
-        """The first line tells whether all of the run is seen."""
+        """The first line tells whether all of the run is seen, and along what if not its steps."""
         self._show_status()
 
     def _tell_time_in(self, seconds: float) -> None:

@@ -144,6 +144,14 @@ async def test_zoom_pan_and_the_whole_run_again(tmp_path: Path) -> None:
         assert app.dashboard.view.window is None and "part" not in app.texts["status"]
 
 
+async def test_the_first_line_tells_another_axis(tmp_path: Path) -> None:
+    async with hosted(tmp_path) as (app, pilot):
+        await app.deliver(pilot, news())
+        assert "by " not in app.texts["status"]
+        await pressed(app, pilot, "t")
+        assert "by tokens" in app.texts["status"]
+
+
 async def test_a_zoomed_view_follows_the_newest_steps_until_something_is_looked_at(tmp_path: Path) -> None:
     async with hosted(tmp_path) as (app, pilot):
         await app.deliver(pilot, news(last=500))
