@@ -45,7 +45,7 @@ async def test_a_path_that_is_longer_than_the_line_stands_in_a_window(tmp_path: 
         await app.deliver(pilot, night())
         await pilot.press("e", "enter")
         await app.workers.wait_for_complete()
-        await until(pilot, lambda: "loss-at-600.svg" in "".join(screen_text(app)).replace(" ", ""))
+        await until(pilot, lambda: "loss-at-600.svg" in "".join(row.strip(" │") for row in screen_text(app)))
         await pilot.press("enter")
         await until(pilot, lambda: app.dashboard.is_current)
 
