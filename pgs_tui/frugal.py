@@ -15,7 +15,7 @@ from textual import _compositor
 from textual._compositor import CompositorUpdate
 from textual.strip import Strip
 
-from pgs_tui.widgets.lines import EVEN
+from pgs_tui.drawing.lines import EVEN
 
 Chops = Sequence[Mapping[int, "Strip | None"]]
 Span = tuple[int, int, int]

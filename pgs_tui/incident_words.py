@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pgs_tui.format import seconds, value
 
 if TYPE_CHECKING:
-    from pgs_tui.runs.incidents import Incident
+    from pgs_tui.history.incidents import Incident
 
 METRICS = {"loss": "loss ", "hidden_norm": "hidden grad ", "grad_norm": "grad norm ", "moved": "moved ", "dt": "dt "}
 TIMES = ("dt", "silence")

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
+from pgs_tui.history.axis import AxisName
 from pgs_tui.panel_names import PANELS, STRIPS, PanelName
 from pgs_tui.room import Room
-from pgs_tui.runs.axis import AxisName
 
 SMOOTHINGS: tuple[float | None, ...] = (0.98, 0.9, None)
 """Constants of the average over the raw values; None draws raw values alone."""

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TypeVar
 
 from engine.rundir import registry_path, replace_text
+from pgs_tui.history.axis import AXES
 from pgs_tui.layout import LOGGABLE, SMOOTHINGS, Layout
 from pgs_tui.panel_names import PANELS
-from pgs_tui.runs.axis import AXES
 
 _VERSION = 1
 

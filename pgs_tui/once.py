@@ -8,11 +8,11 @@ from collections.abc import Iterable, Mapping
 from typing import TextIO
 
 from engine.rundir import RunDir
+from pgs_tui.drawing.lines import Line, text_of
 from pgs_tui.export.frame import Sheet, frame_of
 from pgs_tui.export.reading import read_run
 from pgs_tui.look import Look
 from pgs_tui.palette import PALETTES
-from pgs_tui.widgets.lines import Line, text_of
 
 USUAL_WIDTH = 80
 NARROWEST = 20

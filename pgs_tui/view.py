@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import floor
 
-from pgs_tui.runs.axis import AxisName
-from pgs_tui.widgets.axes import nice_step
+from pgs_tui.drawing.axes import nice_step
+from pgs_tui.history.axis import AxisName
 
 FEWEST_STEPS = 8
 """A window is never narrower than these many steps."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from pgs_tui.drawing.lines import Line, fit, line, width, wrapped
 from pgs_tui.format import plain
 from pgs_tui.picking.collection import Entry
 from pgs_tui.picking.comparison import Row, compared
-from pgs_tui.widgets.lines import Line, fit, line, width, wrapped
 
 NARROWEST_TABLE = 76
 """Cells below which the values of a key stand on a line of their own."""

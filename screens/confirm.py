@@ -10,9 +10,9 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.screen import ModalScreen
 
+from pgs_tui.drawing.lines import Line, Role, line, wrapped
 from pgs_tui.format import plain
 from pgs_tui.look import GlyphName
-from pgs_tui.widgets.lines import Line, Role, line, wrapped
 from pgs_tui.widgets.panel import Panel
 
 WIDTH = 64

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from textual.timer import Timer
 
+from pgs_tui.history.axis import AxisName
 from pgs_tui.look import Look
-from pgs_tui.runs.axis import AxisName
 from pgs_tui.view import View, Window
 from pgs_tui.widgets.chart_panel import ChartPanel
 from pgs_tui.widgets.gpu_panel import GpuPanel
@@ -56,7 +56,7 @@ class DashboardDrawing(DashboardPanes):
 
     def curve_cells(self) -> int:
         """How many cells a curve is wide: those that the cursor goes through."""
-        from pgs_tui.widgets.axes import canvas_size
+        from pgs_tui.drawing.axes import canvas_size
 
         chart = next((one for one in self.charts if one.display), None)
         return canvas_size(chart.size.width - 4, chart.size.height - 2)[0] if chart is not None else self.size.width

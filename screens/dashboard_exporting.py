@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pgs_tui.drawing.lines import width as cells_of
 from pgs_tui.panel_names import WORDS, PanelName
-from pgs_tui.widgets.lines import width as cells_of
 from screens.dashboard_showing import DashboardShowing
 
 if TYPE_CHECKING:  # what the first frame does not need is imported after it

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pgs_tui.runs.axis import AXES
+from pgs_tui.history.axis import AXES
 from pgs_tui.view import View
 from screens.dashboard_showing import DashboardShowing
 

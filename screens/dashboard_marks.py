@@ -9,8 +9,8 @@ from textual.message import Message
 from screens.dashboard_looking import DashboardLooking
 
 if TYPE_CHECKING:
-    from pgs_tui.runs.incidents import Incident
-    from pgs_tui.runs.marks import Mark, Marks
+    from pgs_tui.history.incidents import Incident
+    from pgs_tui.history.marks import Mark, Marks
 
 
 class DashboardMarks(DashboardLooking):

@@ -6,9 +6,9 @@ import os
 
 from textual.message import Message
 
+from pgs_tui.drawing.lines import text_of
 from pgs_tui.look import GLYPH_NAMES
 from pgs_tui.widgets.drawn import Drawn
-from pgs_tui.widgets.lines import text_of
 from screens.dashboard_marks import DashboardMarks
 
 

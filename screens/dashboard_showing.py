@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 from textual.message import Message
 from textual.timer import Timer
 
+from pgs_tui.drawing.lines import Role
 from pgs_tui.keys import hints_of
 from pgs_tui.look import Look
 from pgs_tui.view import View
-from pgs_tui.widgets.lines import Role
 from pgs_tui.widgets.status_line import Status
 from screens.dashboard_drawing import DashboardDrawing
 

@@ -9,9 +9,9 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.screen import ModalScreen
 
+from pgs_tui.drawing.lines import Line, line, wrapped
 from pgs_tui.keys import ScreenName, keys_of
 from pgs_tui.look import GlyphName
-from pgs_tui.widgets.lines import Line, line, wrapped
 from pgs_tui.widgets.panel import Panel
 
 WIDTH = 76
@@ -131,7 +131,7 @@ class _Page(Panel):
 
 
 def _marks(glyphs: GlyphName) -> tuple[tuple[str, str], ...]:
-    from pgs_tui.widgets.chart_layers import MARKS, OTHER_MARK
+    from pgs_tui.drawing.chart_layers import MARKS, OTHER_MARK
 
     is_ascii = glyphs == "ascii"
     known = tuple((MARKS[kind][is_ascii], words) for kind, words in MARK_WORDS.items())

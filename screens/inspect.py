@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.binding import BindingType
 from textual.message import Message
 
+from pgs_tui.drawing.lines import text_of
 from pgs_tui.inspection.blocks import View
 from pgs_tui.inspection.row_source import RowFilter
 from pgs_tui.keys import bindings_of
 from pgs_tui.look import GLYPH_NAMES, Look
-from pgs_tui.widgets.lines import text_of
 from screens.inspect_opening import Opening
 from screens.inspect_panes import STYLE_SHEET, InspectPanes
 from screens.inspecting import Inspecting

@@ -13,12 +13,12 @@ from textual.screen import Screen
 from textual.timer import Timer
 from textual.widget import Widget
 
+from pgs_tui.drawing.lines import Role
 from pgs_tui.keys import hints_of
 from pgs_tui.look import Look
 from pgs_tui.widgets.audit_panel import AuditPanel
 from pgs_tui.widgets.drawn import Drawn
 from pgs_tui.widgets.key_bar import KeyBar
-from pgs_tui.widgets.lines import Role
 from pgs_tui.widgets.panel import Panel
 from pgs_tui.widgets.row_list import RowList
 from pgs_tui.widgets.status_line import StatusLine

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from pgs_tui.drawing.lines import Role
 from pgs_tui.format import percent, plain, value, whole
 from pgs_tui.inspection.shapes import OpeningState
-from pgs_tui.widgets.lines import Role
 from pgs_tui.widgets.status_line import Status
 from screens.inspecting import Inspecting
 

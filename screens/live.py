@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING
 from engine.events import Phase, Stamped
 from engine.events.columns import Block
 from engine.rundir import RunDir, name_of, read_run_info
+from pgs_tui.drawing.lines import Role
 from pgs_tui.format import plain, whole
+from pgs_tui.history.history import History
+from pgs_tui.history.incidents import Incident
+from pgs_tui.history.log_lines import LogLines
+from pgs_tui.history.strays import NO_OFFSET
 from pgs_tui.invocation import own_command
 from pgs_tui.runs.control import Command, send
 from pgs_tui.runs.follow import Update
-from pgs_tui.runs.history import History
-from pgs_tui.runs.incidents import Incident
-from pgs_tui.runs.log_lines import LogLines
-from pgs_tui.runs.strays import NO_OFFSET
 from pgs_tui.view import View
 from pgs_tui.widgets.chart_panel import ChartView
 from pgs_tui.widgets.cursor_line import CursorReading
 from pgs_tui.widgets.gpu_panel import GpuView
-from pgs_tui.widgets.lines import Role
 from pgs_tui.widgets.memory_panel import MemoryView
 from pgs_tui.widgets.parts_panel import PartsView
 from pgs_tui.widgets.rank_panel import RanksView

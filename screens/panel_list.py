@@ -9,11 +9,11 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.screen import ModalScreen
 
+from pgs_tui.drawing.lines import Line, Role, fit, line
 from pgs_tui.layout import Layout
 from pgs_tui.look import GlyphName
 from pgs_tui.panel_names import BY_DIGIT, STRIPS, WORDS, PanelName
 from pgs_tui.room import Room
-from pgs_tui.widgets.lines import Line, Role, fit, line
 from pgs_tui.widgets.panel import Panel
 
 WIDTH = 54

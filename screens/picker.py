@@ -11,9 +11,9 @@ from textual.binding import BindingType
 from textual.message import Message
 
 from pgs_tui.configs import configs_folder
+from pgs_tui.drawing.lines import text_of
 from pgs_tui.keys import bindings_of
 from pgs_tui.look import GLYPH_NAMES, Look
-from pgs_tui.widgets.lines import text_of
 from screens.picker_panes import STYLE_SHEET
 from screens.picker_starting import PickerStarting, Way
 from screens.picking import Discovered, News, Picking, read, runs_of

@@ -12,6 +12,7 @@ from textual.screen import Screen
 from textual.timer import Timer
 from textual.widget import Widget
 
+from pgs_tui.drawing.lines import Role
 from pgs_tui.keys import hints_of
 from pgs_tui.look import Look
 from pgs_tui.picking.folders import folder_name
@@ -19,7 +20,6 @@ from pgs_tui.widgets.config_details import ConfigDetails
 from pgs_tui.widgets.config_list import ConfigList
 from pgs_tui.widgets.drawn import Drawn
 from pgs_tui.widgets.key_bar import KeyBar
-from pgs_tui.widgets.lines import Role
 from pgs_tui.widgets.status_line import StatusLine
 from screens.picker_status import nothing_found, status_of, told_beside
 from screens.picking import Picking

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from pgs_tui.drawing.lines import Role
 from pgs_tui.format import gib, percent, plain, whole
 from pgs_tui.picking.folders import folder_name
-from pgs_tui.widgets.lines import Role
 from pgs_tui.widgets.status_line import Status
 from screens.picking import Picking
 

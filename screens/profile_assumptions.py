@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from pgs_tui.drawing.lines import Line, line, wrapped
 from pgs_tui.format import plain
 from pgs_tui.profiling.shapes import Profile
-from pgs_tui.widgets.lines import Line, line, wrapped
 
 
 def lines_of(profile: Profile, cells: int) -> list[Line]:

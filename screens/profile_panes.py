@@ -14,6 +14,7 @@ from textual.screen import Screen
 from textual.timer import Timer
 from textual.widget import Widget
 
+from pgs_tui.drawing.lines import Role, text_of
 from pgs_tui.format import whole
 from pgs_tui.keys import hints_of
 from pgs_tui.look import GLYPH_NAMES, Look
@@ -22,7 +23,6 @@ from pgs_tui.widgets.change_list import ChangeList
 from pgs_tui.widgets.component_bars import ComponentBars
 from pgs_tui.widgets.drawn import Drawn
 from pgs_tui.widgets.key_bar import KeyBar
-from pgs_tui.widgets.lines import Role, text_of
 from pgs_tui.widgets.memory_room import MemoryRoom
 from pgs_tui.widgets.panel import Panel
 from pgs_tui.widgets.phase_bars import PhaseBars

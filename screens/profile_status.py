@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from pgs_tui.drawing.lines import Role
 from pgs_tui.format import gib, percent, plain
 from pgs_tui.profiling.profiling import Profiling
 from pgs_tui.profiling.shapes import Fitting, GpuRoom
-from pgs_tui.widgets.lines import Role
 from pgs_tui.widgets.memory_room import SIGNS
 from pgs_tui.widgets.status_line import Status
 

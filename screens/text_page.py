@@ -11,9 +11,9 @@ from textual.binding import BindingType
 from textual.events import Key
 from textual.screen import ModalScreen
 
+from pgs_tui.drawing.lines import Line, line
 from pgs_tui.format import plain
 from pgs_tui.look import GlyphName
-from pgs_tui.widgets.lines import Line, line
 from pgs_tui.widgets.panel import Panel
 
 Text = Callable[[int], Sequence[Line]]

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from xml.sax.saxutils import escape
 
+from pgs_tui.drawing.chart import limits_of
+from pgs_tui.drawing.chart_layers import BELOW, CLIPPED, MARKS, OTHER_MARK
+from pgs_tui.drawing.curves import ChartMark, Curves
+from pgs_tui.drawing.ticks import XAxis, value_ticks
 from pgs_tui.export.picture import Picture
 from pgs_tui.export.svg_curves import Ground, band, middle, outside
 from pgs_tui.format import plain, value
-from pgs_tui.widgets.chart import limits_of
-from pgs_tui.widgets.chart_layers import BELOW, CLIPPED, MARKS, OTHER_MARK
-from pgs_tui.widgets.curves import ChartMark, Curves
-from pgs_tui.widgets.ticks import XAxis, value_ticks
 
 WIDTH, HEIGHT = 960, 440
 LEFT, RIGHT, TOP, BOTTOM = 76, 24, 84, 58

@@ -6,17 +6,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from engine.events import End, Eval, Gpu
+from pgs_tui.drawing.chart import Curves, dot_columns
+from pgs_tui.drawing.lines import Role
 from pgs_tui.export.reading import ReadRun
+from pgs_tui.history.incidents import Incident
+from pgs_tui.history.ranks import Rank
 from pgs_tui.look import GlyphName
 from pgs_tui.panel_names import PanelName
 from pgs_tui.room import THIN, WIDE
-from pgs_tui.runs.incidents import Incident
-from pgs_tui.runs.ranks import Rank
 from pgs_tui.view import View
-from pgs_tui.widgets.chart import Curves, dot_columns
 from pgs_tui.widgets.chart_panel import ChartView
 from pgs_tui.widgets.gpu_panel import GpuView
-from pgs_tui.widgets.lines import Role
 from pgs_tui.widgets.memory_panel import MemoryView
 from pgs_tui.widgets.parts_panel import PartsView
 from pgs_tui.widgets.status_line import Status

@@ -8,11 +8,11 @@ from typing import Any
 
 from engine.events import Eval, Gpu
 from engine.events.codec import to_strict_json
+from pgs_tui.drawing.curves import Curves
 from pgs_tui.export.frame import ChartFrame, Frame
+from pgs_tui.history.incidents import Incident
+from pgs_tui.history.series import Columns
 from pgs_tui.panel_names import WORDS
-from pgs_tui.runs.incidents import Incident
-from pgs_tui.runs.series import Columns
-from pgs_tui.widgets.curves import Curves
 from pgs_tui.widgets.memory_panel import MemoryView
 
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import chain, zip_longest
 
+from pgs_tui.drawing.lines import Line, fit, line, to_ascii, wrapped
 from pgs_tui.export.frame import CHART_ROWS, EDGES, SIDES, ChartFrame, Frame, Sheet
+from pgs_tui.history.incidents import Incident
 from pgs_tui.panel_names import WORDS
-from pgs_tui.runs.incidents import Incident
 from pgs_tui.widgets.alert_panel import AlertPanel
 from pgs_tui.widgets.banner import Banner
 from pgs_tui.widgets.chart_panel import ChartPanel
 from pgs_tui.widgets.drawn import Drawn
 from pgs_tui.widgets.gpu_panel import GpuPanel
-from pgs_tui.widgets.lines import Line, fit, line, to_ascii, wrapped
 from pgs_tui.widgets.memory_panel import MemoryPanel
 from pgs_tui.widgets.parts_panel import PartsPanel
 from pgs_tui.widgets.rank_panel import RankPanel, RanksView

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from pgs_tui.drawing.curves import Curves
 from pgs_tui.panel_names import WORDS, PanelName
-from pgs_tui.widgets.curves import Curves
 from screens.live import LiveRun
 from screens.readings.looking import AXIS_WORDS, Looking
 

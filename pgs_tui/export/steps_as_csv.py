@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import BinaryIO, TextIO
 
 from engine.events import BadLineError, Step, StepMemory, StepTime, decode
-from pgs_tui.runs.axis import Axes
-from pgs_tui.runs.history import History
-from pgs_tui.runs.log_lines import LONGEST_LINE
-from pgs_tui.runs.offsets import Offsets
-from pgs_tui.runs.series import Series
+from pgs_tui.history.axis import Axes
+from pgs_tui.history.history import History
+from pgs_tui.history.log_lines import LONGEST_LINE
+from pgs_tui.history.offsets import Offsets
+from pgs_tui.history.series import Series
 from screens.readings.looking import Looking
 
 SO_FAR = ("unix_time", "seconds_so_far", "tokens_so_far")

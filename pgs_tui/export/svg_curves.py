@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from pgs_tui.runs.series import Columns
-from pgs_tui.widgets.axes import Limits
+from pgs_tui.drawing.axes import Limits
+from pgs_tui.history.series import Columns
 
 Spot = tuple[float, float, float]
 """Where a column stands, and the heights of its lowest and its highest value, in pixels."""

@@ -10,9 +10,9 @@ from engine.health.on_critical import OnCritical
 from engine.health.reader_watch import ReaderWatch
 from engine.rundir import RunDir
 from pgs_tui.goals import Waking
+from pgs_tui.history.history import History
+from pgs_tui.history.incidents import Incident
 from pgs_tui.runs.follow import Update
-from pgs_tui.runs.history import History
-from pgs_tui.runs.incidents import Incident
 
 LONG_AGO = float("-inf")
 

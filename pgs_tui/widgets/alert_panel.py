@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from pgs_tui.drawing.lines import Line, Role, joined, line, line_width, wrapped
+from pgs_tui.drawing.severities import SIGNS
 from pgs_tui.format import plain, rows
 from pgs_tui.incident_words import meaning, measured
-from pgs_tui.widgets.lines import Line, Role, joined, line, line_width, wrapped
 from pgs_tui.widgets.panel import Panel
-from pgs_tui.widgets.severities import SIGNS
 
 if TYPE_CHECKING:
     from textual.geometry import Size
 
     from engine.events import Advice
-    from pgs_tui.runs.incidents import Incident
+    from pgs_tui.history.incidents import Incident
 
 INDENT = "    "
 EDGES, SIDES = 2, 4

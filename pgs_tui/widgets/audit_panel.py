@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from pgs_tui.drawing.lines import Line, Role, fit, joined, line, line_width, wrapped
+from pgs_tui.drawing.severities import SIGNS
 from pgs_tui.format import percent, plain, whole
 from pgs_tui.inspection.shapes import AuditState, Flag
 from pgs_tui.widgets.bars import bar, progress_bar
-from pgs_tui.widgets.lines import Line, Role, fit, joined, line, line_width, wrapped
 from pgs_tui.widgets.panel import Panel
-from pgs_tui.widgets.severities import SIGNS
 
 _FOLDERS = re.compile(r"/?(?:[^/\s,:;]+/)+(?=[^/\s,:;]+(?:, line |: ))")
 """The folders of a file that a finding begins with: there is no room for them here."""

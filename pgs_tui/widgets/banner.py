@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from textual.geometry import Size
 
+from pgs_tui.drawing.lines import Line, Role, fit, line, text_of, wrapped
 from pgs_tui.format import plain
 from pgs_tui.widgets.drawn import Drawn
-from pgs_tui.widgets.lines import Line, Role, fit, line, text_of, wrapped
 
 
 class Banner(Drawn):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import isfinite
 
-from pgs_tui.widgets.lines import Line, Role, Span, line, line_width
+from pgs_tui.drawing.lines import Line, Role, Span, line, line_width
 
 MARK = "◆"
 """Stands in a bar where something was expected to end."""

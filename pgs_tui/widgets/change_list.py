@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pgs_tui.drawing.lines import Line, Role, line, wrapped, wrapped_into
 from pgs_tui.format import plain
 from pgs_tui.profiling.shapes import Change
 from pgs_tui.profiling.words import in_short
-from pgs_tui.widgets.lines import Line, Role, line, wrapped, wrapped_into
 from pgs_tui.widgets.panel import Panel
 
 

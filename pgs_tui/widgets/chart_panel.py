@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pgs_tui.widgets.lines import Line, Role, line
+from pgs_tui.drawing.lines import Line, Role, line
 from pgs_tui.widgets.panel import Panel
 
 if TYPE_CHECKING:  # the first frame has no curve
-    from pgs_tui.widgets.axes import Limits
-    from pgs_tui.widgets.chart import Curves, LiveChart
+    from pgs_tui.drawing.axes import Limits
+    from pgs_tui.drawing.chart import Curves, LiveChart
 
 ROOM_FOR_NOTE = 40
 
@@ -79,7 +79,7 @@ class ChartPanel(Panel):
         return self._body
 
     def _curve(self, curves_of: Callable[[int], Curves], width: int, height: int) -> Sequence[Line]:
-        from pgs_tui.widgets.chart import LiveChart, dot_columns, limits_of
+        from pgs_tui.drawing.chart import LiveChart, dot_columns, limits_of
 
         curves = curves_of(dot_columns(width, height, self.glyphs))
         self._limits = limits_of(curves, self.log_axis, self._limits)

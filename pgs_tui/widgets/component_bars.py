@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pgs_tui.drawing.lines import Line, fit, joined, line
 from pgs_tui.format import gib, percent, plain
 from pgs_tui.profiling.shapes import Measured, Profile
 from pgs_tui.widgets.bars import Part, bar
 from pgs_tui.widgets.component_colours import parts_of
-from pgs_tui.widgets.lines import Line, fit, joined, line
 from pgs_tui.widgets.panel import Panel
 
 NAME_CELLS = 16

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from pgs_tui.drawing.lines import Role
 from pgs_tui.widgets.bars import Part
-from pgs_tui.widgets.lines import Role
 
 INKS: dict[str, Role] = {
     "weights": "accent",

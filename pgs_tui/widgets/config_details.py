@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 
+from pgs_tui.drawing.lines import Line, Role, joined, line, wrapped
 from pgs_tui.format import plain
 from pgs_tui.picking.collection import Entry
 from pgs_tui.picking.words import RUN_WORDS, how_it_trains, memory, told_run, what_it_does
 from pgs_tui.widgets.config_list import VERDICTS
-from pgs_tui.widgets.lines import Line, Role, joined, line, wrapped
 from pgs_tui.widgets.panel import Panel
 
 LABEL = 8

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from pgs_tui.drawing.lines import Line, Role, fit, joined, line, line_width, width
 from pgs_tui.format import plain, whole
 from pgs_tui.picking.checking import batch_and_length, data_sets, what_trains
 from pgs_tui.picking.collection import Entry, Group
 from pgs_tui.picking.words import long_run, memory, short_run
-from pgs_tui.widgets.lines import Line, Role, fit, joined, line, line_width, width
 from pgs_tui.widgets.panel import Panel
 
 MARGIN = 2

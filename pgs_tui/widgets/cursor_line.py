@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pgs_tui.drawing.lines import Line, line, line_width
 from pgs_tui.widgets.drawn import Drawn
-from pgs_tui.widgets.lines import Line, line, line_width
 
 GAP = "  "
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import TYPE_CHECKING
 
-from pgs_tui.widgets.lines import Line, Role, Span, fit, joined, line, merged
+from pgs_tui.drawing.lines import Line, Role, Span, fit, joined, line, merged
 from pgs_tui.widgets.panel import Panel
 
 if TYPE_CHECKING:  # the first frame has no curve
-    from pgs_tui.runs.series import Columns
-    from pgs_tui.widgets.plot_frame import Sight
-    from pgs_tui.widgets.raster import DotSpan
+    from pgs_tui.drawing.plot_frame import Sight
+    from pgs_tui.drawing.raster import DotSpan
+    from pgs_tui.history.series import Columns
 
 LABEL_CELLS, SHORT_LABEL_CELLS = 16, 10
 NARROW = 40
@@ -92,7 +92,7 @@ class GpuPanel(Panel):
         return [joined(rest[:count], " · ") for count in range(len(rest), 0, -1)]
 
     def body(self, width: int, height: int) -> Sequence[Line]:
-        from pgs_tui.widgets.plot_frame import in_the_middle
+        from pgs_tui.drawing.plot_frame import in_the_middle
 
         view = self._view
         if not view.cards or view.sight is None:
@@ -130,7 +130,7 @@ class GpuPanel(Panel):
         return [(card, strip) for card in cards for strip in card.strips if (id(card), id(strip)) in kept]
 
     def _rows(self, card: Card, strip: Strip, label_cells: int, cells: int, high: int, sight: Sight) -> list[Line]:
-        from pgs_tui.widgets.raster import GLYPHS, Raster
+        from pgs_tui.drawing.raster import GLYPHS, Raster
 
         glyphs = GLYPHS[self.glyphs]
         columns = strip.columns(cells * glyphs.columns)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pgs_tui.drawing.lines import Line, Role, Span, line
 from pgs_tui.keys import fitting
 from pgs_tui.widgets.drawn import Drawn
-from pgs_tui.widgets.lines import Line, Role, Span, line
 
 
 class KeyBar(Drawn):

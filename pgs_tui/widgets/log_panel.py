@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Sequence
 
+from pgs_tui.drawing.lines import Line, Role, line
 from pgs_tui.format import plain
-from pgs_tui.widgets.lines import Line, Role, line
 from pgs_tui.widgets.panel import Panel
 
 KEPT = 2000

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pgs_tui.drawing.lines import Line, Span, first_fitting, fit, joined, line, line_width, wrapped
 from pgs_tui.format import gib
 from pgs_tui.widgets.bars import Part, bar, stacked_bar, with_mark
-from pgs_tui.widgets.lines import Line, Span, first_fitting, fit, joined, line, line_width, wrapped
 from pgs_tui.widgets.panel import Panel
 
 SHORTEST_BAR = 10

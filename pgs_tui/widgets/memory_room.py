@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pgs_tui.drawing.lines import Line, Role, Span, joined, line, line_width, wrapped_into
 from pgs_tui.format import gib, plain
 from pgs_tui.profiling.shapes import GpuRoom, Profile
 from pgs_tui.widgets.bars import Part, scaled_bar
 from pgs_tui.widgets.component_colours import parts_of
-from pgs_tui.widgets.lines import Line, Role, Span, joined, line, line_width, wrapped_into
 from pgs_tui.widgets.panel import NARROWEST_FRAME, SMALLEST_FRAME, Panel
 
 SIGNS: dict[str, tuple[str, Role]] = {

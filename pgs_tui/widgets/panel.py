@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pgs_tui.drawing.lines import Line, Role, first_fitting, fit, joined, line, line_width, spread
 from pgs_tui.widgets.drawn import Drawn
-from pgs_tui.widgets.lines import Line, Role, first_fitting, fit, joined, line, line_width, spread
 
 SMALLEST_FRAME = 3
 """Rows below which a panel is a single line without a frame."""

@@ -6,14 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pgs_tui.drawing.lines import Line, Role, Span, first_fitting, joined, line
 from pgs_tui.format import percent
-from pgs_tui.widgets.lines import Line, Role, Span, first_fitting, joined, line
 from pgs_tui.widgets.panel import Panel
 
 if TYPE_CHECKING:  # the first frame has no curve
-    from pgs_tui.runs.part_reducer import PartColumns
-    from pgs_tui.runs.step_parts import PartName
-    from pgs_tui.widgets.plot_frame import Sight
+    from pgs_tui.drawing.plot_frame import Sight
+    from pgs_tui.history.part_reducer import PartColumns
+    from pgs_tui.history.step_parts import PartName
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ class PartsPanel(Panel):
 
     def body(self, width: int, height: int) -> Sequence[Line]:
         view = self._view
-        from pgs_tui.widgets.plot_frame import in_the_middle
+        from pgs_tui.drawing.plot_frame import in_the_middle
 
         if view.columns is None or view.sight is None:
             return in_the_middle(view.empty, width, height)
@@ -119,8 +119,8 @@ class PartsPanel(Panel):
 
     def _chart(self, columns_of: Callable[[int], PartColumns], sight: Sight, width: int, height: int) -> list[Line]:
         """All of it; the same lines as the last time where no column is divided otherwise."""
-        from pgs_tui.widgets.axes import Limits, canvas_size
-        from pgs_tui.widgets.plot_frame import framed
+        from pgs_tui.drawing.axes import Limits, canvas_size
+        from pgs_tui.drawing.plot_frame import framed
 
         inner_width, inner_height = canvas_size(width, height)
         seconds = columns_of(inner_width).seconds

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from textual.geometry import Size
 
+from pgs_tui.drawing.lines import Line, fit, joined, line
 from pgs_tui.format import gib, plain
 from pgs_tui.profiling.shapes import Phase, Profile
 from pgs_tui.widgets.bars import scaled_bar
 from pgs_tui.widgets.component_colours import parts_of
-from pgs_tui.widgets.lines import Line, fit, joined, line
 from pgs_tui.widgets.panel import Panel
 
 NAME_CELLS, SHORT_NAME_CELLS = 15, 10

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pgs_tui.drawing.lines import Line, Role, fit, line
 from pgs_tui.format import gib, seconds, value, whole
 from pgs_tui.widgets.bars import bar
-from pgs_tui.widgets.lines import Line, Role, fit, line
 from pgs_tui.widgets.panel import Panel
 
 if TYPE_CHECKING:
-    from pgs_tui.runs.ranks import Rank
+    from pgs_tui.history.ranks import Rank
 
 STRAGGLING = 0.1
 """A rank whose steps take by this share longer than the median one is a straggler."""
@@ -63,7 +63,7 @@ class RankPanel(Panel):
     def body(self, width: int, height: int) -> Sequence[Line]:
         ranks = self._view.ranks
         if not ranks:
-            from pgs_tui.widgets.plot_frame import in_the_middle
+            from pgs_tui.drawing.plot_frame import in_the_middle
 
             return in_the_middle(self._view.empty, width, height)
         head = [_row(("rank", "dt", "tok/s", "GiB", "lag"), "dim", width)] if height > len(ranks) or height > 3 else []

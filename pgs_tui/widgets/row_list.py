@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pgs_tui.drawing.lines import Line, Role, fit, joined, line, width
+from pgs_tui.drawing.severities import SIGNS
 from pgs_tui.format import of_bytes, percent, plain, value, whole
 from pgs_tui.inspection.row_source import RowSource
 from pgs_tui.inspection.shapes import OpeningState, RowSummary
 from pgs_tui.visible import shown
 from pgs_tui.widgets.bars import progress_bar
-from pgs_tui.widgets.lines import Line, Role, fit, joined, line, width
 from pgs_tui.widgets.panel import Panel
-from pgs_tui.widgets.severities import SIGNS
 
 MARGIN = 2
 """Rows that stay in sight above and below the selected one."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pgs_tui.drawing.lines import Line, Role, fit, joined, line, line_width, wrapped_into
 from pgs_tui.format import plain
-from pgs_tui.widgets.lines import Line, Role, fit, joined, line, line_width, wrapped_into
 from pgs_tui.widgets.panel import Panel
 
 NAME_CELLS = 16

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pgs_tui.drawing.lines import Line, Role, fit, joined, line, line_width, spread
 from pgs_tui.format import duration, percent, plain, whole
 from pgs_tui.widgets.bars import progress_bar
 from pgs_tui.widgets.drawn import Drawn
-from pgs_tui.widgets.lines import Line, Role, fit, joined, line, line_width, spread
 
 BAR_CELLS = (18, 12, 8, 0)
 """Lengths that the progress bar may have; the longest that fits is taken."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pgs_tui.drawing.lines import Line, first_fitting, joined, line
 from pgs_tui.format import plain, value, whole
 from pgs_tui.inspection.boxes import token_text
 from pgs_tui.inspection.reader import Reader
 from pgs_tui.inspection.shapes import Stretch, TokenFacts
 from pgs_tui.widgets.drawn import Drawn
-from pgs_tui.widgets.lines import Line, first_fitting, joined, line
 
 WHY: dict[str, str] = {
     "answer": "the assistant has to produce it",

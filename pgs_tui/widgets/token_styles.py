@@ -5,12 +5,12 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 
+from pgs_tui.drawing.lines import Line, Role, Span, fit, merged, text_of
 from pgs_tui.inspection.boxes import SPACE
 from pgs_tui.inspection.layout import Row
 from pgs_tui.inspection.reader import Reader
 from pgs_tui.inspection.token_windows import Token
 from pgs_tui.visible import TAB, Piece, is_harmless, isolated
-from pgs_tui.widgets.lines import Line, Role, Span, fit, merged, text_of
 
 HEAT: tuple[tuple[float, Role], ...] = ((9.0, "heat-4"), (6.0, "heat-3"), (3.0, "heat-2"), (1.0, "heat-1"))
 """From this loss on (in nats a token) a token is that hot."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from pgs_tui.drawing.lines import Line, first_fitting, joined, line, line_width, spread, wrapped
+from pgs_tui.drawing.severities import SIGNS
 from pgs_tui.format import percent, plain, whole
 from pgs_tui.inspection.blocks import Title
 from pgs_tui.inspection.reader import Reader
 from pgs_tui.inspection.shapes import Flag
-from pgs_tui.widgets.lines import Line, first_fitting, joined, line, line_width, spread, wrapped
 from pgs_tui.widgets.panel import Panel
-from pgs_tui.widgets.severities import SIGNS
 from pgs_tui.widgets.token_styles import Styler
 
 GUTTER = 2

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pgs_tui.drawing.lines import Line, joined, line, line_width
 from pgs_tui.format import duration, percent, seconds, value, whole
 from pgs_tui.profiling.shapes import Profile, Work
-from pgs_tui.widgets.lines import Line, joined, line, line_width
 from pgs_tui.widgets.panel import Panel
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from pgs_tui.drawing.lines import Role
 from pgs_tui.format import value, whole
-from pgs_tui.widgets.lines import Role
 from screens.readings.situation import OUTCOME_SIGNS, Situation
 from screens.readings.states import state_of
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from pgs_tui.drawing.lines import Role
 from pgs_tui.format import gib, percent, value, whole
-from pgs_tui.runs.history import History
+from pgs_tui.history.history import History
 from pgs_tui.widgets.chart_panel import ChartView
-from pgs_tui.widgets.lines import Role
 from screens.readings.curve import curve_of
 from screens.readings.gpus import no_gpu
 from screens.readings.looking import Looking

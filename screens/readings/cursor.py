@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from pgs_tui.format import duration, plain, rows, seconds, value, whole
-from pgs_tui.runs.at_step import At, Usual
+from pgs_tui.history.at_step import At, Usual
 from pgs_tui.widgets.cursor_line import CursorReading, Measured
 from screens.readings.looking import Looking
 from screens.readings.wording import WORDINGS

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 
+from pgs_tui.drawing.curves import ChartMark, Curves
 from pgs_tui.format import plain
-from pgs_tui.runs.axis import AxisName
-from pgs_tui.runs.history import History
-from pgs_tui.runs.marks import Mark
-from pgs_tui.widgets.curves import ChartMark, Curves
+from pgs_tui.history.axis import AxisName
+from pgs_tui.history.history import History
+from pgs_tui.history.marks import Mark
 from screens.readings.looking import Looking, label_of
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from engine.events import Gpu
+from pgs_tui.drawing.plot_frame import Sight
 from pgs_tui.format import plain, whole
-from pgs_tui.runs.axis import AxisName
-from pgs_tui.runs.gpu_history import GpuField
-from pgs_tui.runs.history import History
-from pgs_tui.runs.series import Columns
+from pgs_tui.history.axis import AxisName
+from pgs_tui.history.gpu_history import GpuField
+from pgs_tui.history.history import History
+from pgs_tui.history.series import Columns
 from pgs_tui.widgets.gpu_panel import Card, GpuView, Strip
-from pgs_tui.widgets.plot_frame import Sight
 
 NO_GPU = "no GPU: training on the CPU"
 READINGS: tuple[tuple[GpuField, str, str, tuple[float, float]], ...] = (

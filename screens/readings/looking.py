@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import floor, isfinite, log10
 
+from pgs_tui.drawing.axes import nice_end
+from pgs_tui.drawing.plot_frame import Sight
+from pgs_tui.drawing.ticks import XAxis
 from pgs_tui.format import duration, whole
-from pgs_tui.runs.at_step import At
-from pgs_tui.runs.axis import AxisName
-from pgs_tui.runs.history import History
+from pgs_tui.history.at_step import At
+from pgs_tui.history.axis import AxisName
+from pgs_tui.history.history import History
 from pgs_tui.view import Ground, View, Window
-from pgs_tui.widgets.axes import nice_end
-from pgs_tui.widgets.plot_frame import Sight
-from pgs_tui.widgets.ticks import XAxis
 
 AXIS_WORDS: dict[AxisName, str] = {
     "step": "steps",

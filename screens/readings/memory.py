@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from engine.events import Estimate, Gpu, Host, Step
+from pgs_tui.drawing.lines import Role
 from pgs_tui.format import gib, plain, whole
-from pgs_tui.runs.history import History
+from pgs_tui.history.history import History
 from pgs_tui.widgets.bars import MARK, Part
-from pgs_tui.widgets.lines import Role
 from pgs_tui.widgets.memory_panel import MemoryView
 from screens.readings.gpus import alarm_of, no_gpu
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from pgs_tui.drawing.plot_frame import Sight
 from pgs_tui.format import whole
-from pgs_tui.runs.axis import AxisName
-from pgs_tui.runs.history import RECENT_STEPS, History
-from pgs_tui.runs.part_reducer import PartColumns
-from pgs_tui.runs.step_parts import BLOCK, PartName
+from pgs_tui.history.axis import AxisName
+from pgs_tui.history.history import RECENT_STEPS, History
+from pgs_tui.history.part_reducer import PartColumns
+from pgs_tui.history.step_parts import BLOCK, PartName
 from pgs_tui.widgets.parts_panel import PartsView
-from pgs_tui.widgets.plot_frame import Sight
 
 
 def parts_of(history: History, sight: Sight | None, axis: AxisName, cursor: int | None) -> PartsView:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pgs_tui.runs.history import History
+from pgs_tui.history.history import History
 from pgs_tui.widgets.rank_panel import RanksView
 
 

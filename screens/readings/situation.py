@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from pgs_tui.runs.history import History
+from pgs_tui.drawing.lines import Role
+from pgs_tui.history.history import History
 from pgs_tui.runs.life import Life
-from pgs_tui.widgets.lines import Role
 
 Outcome = Literal["running", "finished", "stopped", "failed", "killed"]
 

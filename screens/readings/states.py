@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from engine.events import Phase
+from pgs_tui.drawing.lines import Role
 from pgs_tui.format import gib, percent, plain, whole
-from pgs_tui.widgets.lines import Role
 from screens.readings.age import age_of
 from screens.readings.situation import OUTCOME_SIGNS, Situation
 

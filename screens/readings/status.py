@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pgs_tui.widgets.lines import Role
+from pgs_tui.drawing.lines import Role
 from pgs_tui.widgets.status_line import Status
 from screens.readings.age import age_of, next_change
 from screens.readings.situation import Situation

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from operator import attrgetter
 
-from pgs_tui.runs.history import History
-from pgs_tui.runs.step_parts import MEASURED, MeasuredPart, PartName
+from pgs_tui.history.history import History
+from pgs_tui.history.step_parts import MEASURED, MeasuredPart, PartName
 
 SHORT_NAMES = {"forward": "fwd", "backward": "bwd", "optimizer": "opt"}
 

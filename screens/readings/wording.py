@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from pgs_tui.format import gib, percent, seconds, value
-from pgs_tui.runs.at_step import Usual
+from pgs_tui.history.at_step import Usual
 
 SMALLEST = 1e-12
 

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from engine.events import Stamped, Step, decode, encode
 from engine.events.portions import portion_of
-from pgs_tui.runs.axis import AXES
-from pgs_tui.runs.gpu_history import FIELDS
-from pgs_tui.runs.history import History
-from pgs_tui.runs.step_table import METRICS
+from pgs_tui.history.axis import AXES
+from pgs_tui.history.gpu_history import FIELDS
+from pgs_tui.history.history import History
+from pgs_tui.history.step_table import METRICS
 from tests.pgs_tui.random_runs import logs
 
 LIMITED = settings(max_examples=80, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink])

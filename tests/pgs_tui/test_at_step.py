@@ -11,8 +11,8 @@ import pytest
 
 from engine.events import Alert, Event, ModelInfo, Resume, Stamped, Start, Step, StepMemory, StepTime, decode, encode
 from engine.events.portions import portion_of
-from pgs_tui.runs.history import History
-from pgs_tui.runs.log_lines import LogLines
+from pgs_tui.history.history import History
+from pgs_tui.history.log_lines import LogLines
 from tests.pgs_tui.making import stamped, step
 
 

@@ -2,9 +2,9 @@
 
 import pytest
 
+from pgs_tui.drawing.lines import text_of
 from pgs_tui.inspection.shapes import AuditState, Flag
 from pgs_tui.widgets.audit_panel import AuditPanel
-from pgs_tui.widgets.lines import text_of
 
 FLAGS = (
     Flag("TRUNCATED", "warning", "/data/here/rows.jsonl, line 3: cut; also in line 9", 2, (2, 8)),

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgs_tui.widgets.axes import GUTTER, Limits, choose_limits, nice_end, robust_top
-from pgs_tui.widgets.stills import frame_by_plotext
-from pgs_tui.widgets.ticks import XAxis, axis_labels, frame_of, step_ticks
+from pgs_tui.drawing.axes import GUTTER, Limits, choose_limits, nice_end, robust_top
+from pgs_tui.drawing.stills import frame_by_plotext
+from pgs_tui.drawing.ticks import XAxis, axis_labels, frame_of, step_ticks
 
 
 @pytest.mark.parametrize(("low", "high"), [(0.0, 1.0), (1.67, 11.2), (-3.0, 4.0), (2.0, 2.0), (0.0, 0.0), (1e-9, 2e-9)])

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from engine.events import Event, ModelInfo, Resume, Stamped, Start
-from pgs_tui.runs.history import History
+from pgs_tui.history.history import History
 from tests.pgs_tui.making import stamped, step
 
 MODEL = ModelInfo(name="m", params=10, trainable=5)

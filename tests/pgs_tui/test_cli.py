@@ -144,7 +144,7 @@ def test_nothing_is_loaded_before_it_is_needed() -> None:
 
 def test_no_heavy_library_ever() -> None:
     code = """
-import pgs_tui.app, pgs_tui.plain, pgs_tui.opening, pgs_tui.widgets.chart, plotext
+import pgs_tui.app, pgs_tui.plain, pgs_tui.opening, pgs_tui.drawing.chart, plotext
 import screens.dashboard, screens.live, screens.help, screens.confirm, screens.copying
 import screens.profile, screens.profile_writing, screens.profile_assumptions, engine.config.edit
 from engine.config import load_config

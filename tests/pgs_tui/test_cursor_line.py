@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from pgs_tui.drawing.lines import line_width, text_of
 from pgs_tui.widgets.cursor_line import CursorLine, CursorReading, Measured
-from pgs_tui.widgets.lines import line_width, text_of
 
 READING = CursorReading(
     parts=(

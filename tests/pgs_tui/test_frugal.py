@@ -11,11 +11,11 @@ from textual import _compositor
 from textual.app import App, ComposeResult
 from textual.containers import Horizontal
 
+from pgs_tui.drawing.lines import Line, Role, line
 from pgs_tui.frugal import ChangedCells, frugal
 from pgs_tui.themed_app import ThemedApp
 from pgs_tui.themes import THEMES
 from pgs_tui.widgets.drawn import Drawn
-from pgs_tui.widgets.lines import Line, Role, line
 
 SIZE = (50, 8)
 SIGNS = ("a", "Z", " ", "·", "⣿", "█", "漢", "é", "e\u0301", "😀", "▲", "…")

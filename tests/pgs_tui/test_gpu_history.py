@@ -6,8 +6,8 @@ import math
 from typing import Any
 
 from engine.events import Event, Gpu, ModelInfo, Resume, Stamped, Start
-from pgs_tui.runs.gpu_history import FIELDS, MOST, MOST_CARDS, GpuHistory
-from pgs_tui.runs.history import History
+from pgs_tui.history.gpu_history import FIELDS, MOST, MOST_CARDS, GpuHistory
+from pgs_tui.history.history import History
 from tests.pgs_tui.making import step
 
 EVER = [(-math.inf, math.inf)]

@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.events import Gpu, Stamped
-from pgs_tui.runs.axis import AXES
-from pgs_tui.runs.history import History
+from pgs_tui.history.axis import AXES
+from pgs_tui.history.history import History
 from tests.pgs_tui.making import step
 
 

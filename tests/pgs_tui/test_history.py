@@ -19,7 +19,7 @@ from engine.events import (
     Start,
     StepMemory,
 )
-from pgs_tui.runs.history import History
+from pgs_tui.history.history import History
 from tests.pgs_tui.making import stamped, step
 
 

@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 from textual.binding import Binding
 
+from pgs_tui.drawing.lines import text_of
 from pgs_tui.keys import KEYS, RESERVED, ScreenName, bindings_of, hints_of, keys_of
-from pgs_tui.widgets.lines import text_of
 from screens.dashboard import DashboardScreen
 from screens.help import HelpScreen
 from screens.inspect import InspectScreen

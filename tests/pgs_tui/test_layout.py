@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pgs_tui import layout_file
+from pgs_tui.history.axis import AXES
 from pgs_tui.layout import LOGGABLE, SMOOTHINGS, Layout
 from pgs_tui.panel_names import BY_DIGIT, PANELS, STRIPS, WORDS
 from pgs_tui.room import Room, grid_of
-from pgs_tui.runs.axis import AXES
 
 SMALL, USUAL, LARGE, HUGE = Room(60, 15), Room(80, 24), Room(120, 36), Room(200, 50)
 

@@ -8,10 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pgs_tui.look import GLYPH_NAMES, GlyphName
-from pgs_tui.runs.series import Columns, Series
-from pgs_tui.widgets.axes import Limits
-from pgs_tui.widgets.chart import (
+from pgs_tui.drawing.axes import Limits
+from pgs_tui.drawing.chart import (
     BELOW,
     CLIPPED,
     NOT_FINITE,
@@ -22,8 +20,10 @@ from pgs_tui.widgets.chart import (
     dot_columns,
     limits_of,
 )
-from pgs_tui.widgets.chart_layers import MARKS, OTHER_MARK
-from pgs_tui.widgets.lines import Line, line_width, text_of, to_ascii
+from pgs_tui.drawing.chart_layers import MARKS, OTHER_MARK
+from pgs_tui.drawing.lines import Line, line_width, text_of, to_ascii
+from pgs_tui.history.series import Columns, Series
+from pgs_tui.look import GLYPH_NAMES, GlyphName
 from tests.pgs_tui.test_chart import Reducer, curves
 
 WIDTH, HEIGHT = 60, 12

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from engine.events import Alert, Audit, AuditFlag, Checkpoint, Eval, Event, Resume
-from pgs_tui.runs.history import History
+from pgs_tui.history.history import History
 from tests.pgs_tui.making import stamped, step
 
 

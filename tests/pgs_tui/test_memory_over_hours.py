@@ -7,7 +7,7 @@ import tracemalloc
 from collections.abc import Iterator
 
 from engine.events import Ack, Alert, Checkpoint, Eval, Event, Gpu, Host, Phase, StepMemory, StepTime
-from pgs_tui.runs.history import History
+from pgs_tui.history.history import History
 from tests.pgs_tui.making import step
 
 SECONDS, STEPS_A_SECOND = 3600, 16

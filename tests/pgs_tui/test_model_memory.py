@@ -9,7 +9,7 @@ import tracemalloc
 from array import array
 
 from engine.events.columns import STEP_VALUES, StepColumns
-from pgs_tui.runs.history import History
+from pgs_tui.history.history import History
 
 STEPS, BLOCK = 40_000, 4_000
 BYTES_A_STEP = 94

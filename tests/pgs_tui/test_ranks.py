@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.events import StepMemory
-from pgs_tui.runs.history import History
+from pgs_tui.history.history import History
 from tests.pgs_tui.making import stamped, step
 
 

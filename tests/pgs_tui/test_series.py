@@ -4,7 +4,7 @@ from array import array
 
 import pytest
 
-from pgs_tui.runs.series import Precision, Reducer, Series
+from pgs_tui.history.series import Precision, Reducer, Series
 
 
 def series_of(values: list[float | None]) -> Series:

@@ -8,9 +8,9 @@ from array import array
 
 import pytest
 
-from pgs_tui.runs.history import History
-from pgs_tui.runs.series import Series
-from pgs_tui.runs.smoothing import BLOCK, Smoothed
+from pgs_tui.history.history import History
+from pgs_tui.history.series import Series
+from pgs_tui.history.smoothing import BLOCK, Smoothed
 from tests.pgs_tui.making import stamped, step
 
 

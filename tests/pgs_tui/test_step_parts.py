@@ -8,9 +8,9 @@ import random
 import pytest
 
 from engine.events import Checkpoint, Eval, Event, Resume, StepTime
-from pgs_tui.runs.axis import AXES
-from pgs_tui.runs.history import History
-from pgs_tui.runs.step_parts import BLOCK
+from pgs_tui.history.axis import AXES
+from pgs_tui.history.history import History
+from pgs_tui.history.step_parts import BLOCK
 from tests.pgs_tui.making import stamped, step
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from engine.events import Resume
-from pgs_tui.runs.history import History
-from pgs_tui.runs.strays import FAR
+from pgs_tui.history.history import History
+from pgs_tui.history.strays import FAR
 from tests.pgs_tui.making import stamped, step
 
 

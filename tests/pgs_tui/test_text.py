@@ -3,9 +3,9 @@ import math
 import pytest
 
 from pgs_tui import format as formats
+from pgs_tui.drawing.lines import changed_runs, fit, line, line_width, spread, text_of, to_ascii, wrapped
 from pgs_tui.format import plain
 from pgs_tui.widgets.bars import Part, bar, progress_bar, stacked_bar
-from pgs_tui.widgets.lines import changed_runs, fit, line, line_width, spread, text_of, to_ascii, wrapped
 from tests.pgs_tui.making import BRACKETS
 
 

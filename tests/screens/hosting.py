@@ -10,10 +10,10 @@ from textual.pilot import Pilot
 
 from engine.rundir import RunDir
 from pgs_tui.app import Goodbye, PgsApp
+from pgs_tui.drawing.lines import text_of
 from pgs_tui.goals import AttachTo
 from pgs_tui.look import Look
 from pgs_tui.runs.follow import Update
-from pgs_tui.widgets.lines import text_of
 from screens.dashboard import DashboardScreen
 from screens.live import LiveRun
 

@@ -11,11 +11,11 @@ from typing import Any
 
 from textual.pilot import Pilot
 
+from pgs_tui.drawing.lines import text_of
 from pgs_tui.goals import InspectData
 from pgs_tui.inspect_app import InspectApp
 from pgs_tui.look import Look
 from pgs_tui.themed_app import Goodbye
-from pgs_tui.widgets.lines import text_of
 from screens.inspect import InspectScreen
 
 FAKE = Path(__file__).parents[1] / "pgs_tui" / "fake_inspector.py"

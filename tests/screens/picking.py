@@ -11,11 +11,11 @@ from typing import Any
 
 from textual.pilot import Pilot
 
+from pgs_tui.drawing.lines import text_of
 from pgs_tui.goals import PickConfig
 from pgs_tui.look import Look
 from pgs_tui.picker_app import PickerApp
 from pgs_tui.themed_app import Goodbye
-from pgs_tui.widgets.lines import text_of
 from screens.picker import PickerScreen
 from tests.screens.inspecting import until
 

@@ -10,11 +10,11 @@ from unittest.mock import patch
 
 from textual.pilot import Pilot
 
+from pgs_tui.drawing.lines import text_of
 from pgs_tui.goals import ProfileConfig
 from pgs_tui.look import Look
 from pgs_tui.profile_app import ProfileApp
 from pgs_tui.themed_app import Goodbye
-from pgs_tui.widgets.lines import text_of
 from screens.profile import ProfileScreen
 from tests.screens.inspecting import until
 

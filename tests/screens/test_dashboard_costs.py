@@ -11,8 +11,8 @@ from textual.pilot import Pilot
 
 from engine.events import Phase, Step
 from pgs_tui.app import Goodbye
+from pgs_tui.drawing.chart import LiveChart
 from pgs_tui.runs.follow import Update
-from pgs_tui.widgets.chart import LiveChart
 from pgs_tui.widgets.chart_panel import ChartPanel
 from screens.dashboard_showing import REFRESH_SECONDS
 from tests.pgs_tui.making import stamped, step

@@ -14,8 +14,8 @@ from textual.pilot import Pilot
 from engine.events import Alert, Audit, AuditFlag, Checkpoint, End, Eval, Event, Resume, Stamped
 from engine.events.codec import encode
 from pgs_tui.app import Goodbye, PgsApp
+from pgs_tui.history.at_step import Usual
 from pgs_tui.look import Look
-from pgs_tui.runs.at_step import Usual
 from pgs_tui.runs.follow import Update
 from pgs_tui.view import View
 from screens.dashboard import DashboardScreen

@@ -24,8 +24,9 @@ from engine.events import (
     StepTime,
 )
 from engine.rundir import RunDir
+from pgs_tui.drawing.lines import fit, line_width
+from pgs_tui.history.axis import AXES
 from pgs_tui.look import GLYPH_NAMES
-from pgs_tui.runs.axis import AXES
 from pgs_tui.runs.follow import Update
 from pgs_tui.view import View
 from pgs_tui.widgets.alert_panel import AlertPanel
@@ -33,7 +34,6 @@ from pgs_tui.widgets.banner import Banner
 from pgs_tui.widgets.chart_panel import ChartPanel
 from pgs_tui.widgets.cursor_line import CursorLine
 from pgs_tui.widgets.gpu_panel import GpuPanel
-from pgs_tui.widgets.lines import fit, line_width
 from pgs_tui.widgets.memory_panel import MemoryPanel
 from pgs_tui.widgets.parts_panel import PartsPanel
 from pgs_tui.widgets.rank_panel import RankPanel

@@ -1,7 +1,7 @@
 """What the panels say of a history."""
 
 from engine.events import Alert, Eval, StepMemory
-from pgs_tui.runs.history import History
+from pgs_tui.history.history import History
 from pgs_tui.view import View
 from screens.readings.charts import CHARTS
 from screens.readings.looking import looking_at

@@ -20,9 +20,9 @@ from engine.rundir import RunDir
 from pgs_tui.app import PgsApp
 from pgs_tui.frugal import frugal
 from pgs_tui.goals import AttachTo
+from pgs_tui.history.history import History
 from pgs_tui.look import Look
 from pgs_tui.runs.follow import Update
-from pgs_tui.runs.history import History
 from screens.live import LiveRun
 from tests.bench.watching.runs import SECONDS_A_STEP, steps_from
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import isfinite
 
 from engine.events import Step
-from pgs_tui.runs.axis import LARGEST_STEP
+from pgs_tui.history.axis import LARGEST_STEP
 
 RECENT = 64
 """Steps of a rank that speak for its present."""

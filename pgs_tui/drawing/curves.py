@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from pgs_tui.runs.series import Columns
-from pgs_tui.widgets.lines import Role
+from pgs_tui.drawing.lines import Role
+from pgs_tui.history.series import Columns
 
 Point = tuple[float, float]
 """Position on the x axis and value."""

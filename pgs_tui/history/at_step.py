@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from math import isfinite
 
 from engine.events import Step, StepTime
-from pgs_tui.runs.incidents import Incidents
-from pgs_tui.runs.log_lines import LogLines
-from pgs_tui.runs.marks import ODD, Mark, Marks
-from pgs_tui.runs.ranks import median
-from pgs_tui.runs.series import Series
-from pgs_tui.runs.step_table import StepTable
+from pgs_tui.history.incidents import Incidents
+from pgs_tui.history.log_lines import LogLines
+from pgs_tui.history.marks import ODD, Mark, Marks
+from pgs_tui.history.ranks import median
+from pgs_tui.history.series import Series
+from pgs_tui.history.step_table import StepTable
 
 USUAL_STEPS = 200
 """Steps before one whose usual values make its baseline."""

@@ -23,10 +23,10 @@ from engine.events import (
     Step,
 )
 from engine.events.columns import Block, GpuColumns, StepColumns
-from pgs_tui.runs.axis import LARGEST_STEP
-from pgs_tui.runs.known import RECENT_STEPS, KnownRun
-from pgs_tui.runs.rows_of_columns import ascends_steadily, step_at
-from pgs_tui.runs.strays import FAR, NO_OFFSET, Told
+from pgs_tui.history.axis import LARGEST_STEP
+from pgs_tui.history.known import RECENT_STEPS, KnownRun
+from pgs_tui.history.rows_of_columns import ascends_steadily, step_at
+from pgs_tui.history.strays import FAR, NO_OFFSET, Told
 
 __all__ = ["RECENT_STEPS", "History"]
 

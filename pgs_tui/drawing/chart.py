@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import inf, isfinite
 
-from pgs_tui.look import GlyphName
-from pgs_tui.widgets.axes import GUTTER, Limits, canvas_size, choose_limits, robust_top
-from pgs_tui.widgets.canvas import Canvas
-from pgs_tui.widgets.chart_layers import (
+from pgs_tui.drawing.axes import GUTTER, Limits, canvas_size, choose_limits, robust_top
+from pgs_tui.drawing.canvas import Canvas
+from pgs_tui.drawing.chart_layers import (
     BELOW,
     CLIPPED,
     NOT_FINITE,
@@ -20,10 +19,11 @@ from pgs_tui.widgets.chart_layers import (
     put_cursor,
     put_reference,
 )
-from pgs_tui.widgets.curves import ChartMark, Curves, Flag
-from pgs_tui.widgets.lines import Line, merged
-from pgs_tui.widgets.raster import GLYPHS
-from pgs_tui.widgets.ticks import Frame, XAxis, frame_of
+from pgs_tui.drawing.curves import ChartMark, Curves, Flag
+from pgs_tui.drawing.lines import Line, merged
+from pgs_tui.drawing.raster import GLYPHS
+from pgs_tui.drawing.ticks import Frame, XAxis, frame_of
+from pgs_tui.look import GlyphName
 
 __all__ = [
     "BELOW",
@@ -71,7 +71,7 @@ def render(curves: Curves, width: int, height: int, limits: Limits | None, glyph
     `curves.raw` must have `dot_columns(width, height, glyphs)` columns. Without limits (no value yet) the chart
     is blank but for its marks.
     """
-    from pgs_tui.widgets.stills import frame_by_plotext
+    from pgs_tui.drawing.stills import frame_by_plotext
 
     return LiveChart(frame_by_plotext).draw(curves, width, height, limits, glyphs)
 

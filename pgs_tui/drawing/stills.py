@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from pgs_tui.widgets.axes import GUTTER, Limits
-from pgs_tui.widgets.ticks import Frame, XAxis, value_ticks
+from pgs_tui.drawing.axes import GUTTER, Limits
+from pgs_tui.drawing.ticks import Frame, XAxis, value_ticks
 
 
 def frame_by_plotext(width: int, height: int, axis: XAxis, limits: Limits) -> Frame:

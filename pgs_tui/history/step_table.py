@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator
 
 from engine.events import Step
 from engine.events.columns import StepColumns
-from pgs_tui.runs.axis import Axes
-from pgs_tui.runs.offsets import Offsets
-from pgs_tui.runs.rewinding import Superseded
-from pgs_tui.runs.series import Precision, Series
-from pgs_tui.runs.smoothing import Smoothed
-from pgs_tui.runs.step_parts import StepParts
+from pgs_tui.history.axis import Axes
+from pgs_tui.history.offsets import Offsets
+from pgs_tui.history.rewinding import Superseded
+from pgs_tui.history.series import Precision, Series
+from pgs_tui.history.smoothing import Smoothed
+from pgs_tui.history.step_parts import StepParts
 
 METRICS: dict[str, tuple[Precision, Callable[[Step], float | None]]] = {
     "loss": ("d", lambda step: step.loss),

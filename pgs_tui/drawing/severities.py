@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pgs_tui.widgets.lines import Role
+from pgs_tui.drawing.lines import Role
 
 SIGNS: dict[str, tuple[str, Role]] = {
     "info": ("·", "dim"),

@@ -7,21 +7,21 @@ from collections import deque
 from collections.abc import Collection
 
 from engine.events import Ack, Checkpoint, End, Estimate, Eval, Gpu, Host, Phase, Start, Step
-from pgs_tui.runs.at_step import At, at_step
-from pgs_tui.runs.axis import LARGEST_STEP, AxisName
-from pgs_tui.runs.evals import Evals
-from pgs_tui.runs.gpu_history import GpuField, GpuHistories, GpuHistory
-from pgs_tui.runs.incidents import Incidents
-from pgs_tui.runs.log_lines import LogLines
-from pgs_tui.runs.marks import Mark, Marks
-from pgs_tui.runs.part_reducer import PartColumns
-from pgs_tui.runs.ranks import Ranks
-from pgs_tui.runs.recent import RecentSteps
-from pgs_tui.runs.reduced import Reduced
-from pgs_tui.runs.rewinding import Superseded
-from pgs_tui.runs.series import Columns, Series
-from pgs_tui.runs.step_table import StepTable
-from pgs_tui.runs.strays import Strays, Told
+from pgs_tui.history.at_step import At, at_step
+from pgs_tui.history.axis import LARGEST_STEP, AxisName
+from pgs_tui.history.evals import Evals
+from pgs_tui.history.gpu_history import GpuField, GpuHistories, GpuHistory
+from pgs_tui.history.incidents import Incidents
+from pgs_tui.history.log_lines import LogLines
+from pgs_tui.history.marks import Mark, Marks
+from pgs_tui.history.part_reducer import PartColumns
+from pgs_tui.history.ranks import Ranks
+from pgs_tui.history.recent import RecentSteps
+from pgs_tui.history.reduced import Reduced
+from pgs_tui.history.rewinding import Superseded
+from pgs_tui.history.series import Columns, Series
+from pgs_tui.history.step_table import StepTable
+from pgs_tui.history.strays import Strays, Told
 
 RECENT_STEPS = 200
 """How many of the newest steps speak for the present: their rate, their time split, their usual values."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import inf
 
-from pgs_tui.runs.axis import WallStretch
-from pgs_tui.runs.gpu_history import GpuField, GpuHistory
-from pgs_tui.runs.series import Columns
+from pgs_tui.history.axis import WallStretch
+from pgs_tui.history.gpu_history import GpuField, GpuHistory
+from pgs_tui.history.series import Columns
 
 Times = Callable[[int], Sequence[Sequence[WallStretch]]]
 """When each column was, from that column on."""

@@ -11,8 +11,8 @@ from typing import Literal, get_args
 
 from engine.events import Gpu
 from engine.events.columns import GpuColumns
-from pgs_tui.runs.axis import LAST_SECOND, WallStretch
-from pgs_tui.runs.pyramid import NOTHING, Extent, extent_of
+from pgs_tui.history.axis import LAST_SECOND, WallStretch
+from pgs_tui.history.pyramid import NOTHING, Extent, extent_of
 
 MOST = 16384
 """A card has at most so many readings; then each two neighbours become one, which keeps the lowest and the highest."""

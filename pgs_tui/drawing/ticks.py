@@ -11,8 +11,8 @@ from functools import lru_cache
 from itertools import pairwise
 from math import ceil, floor, log10
 
+from pgs_tui.drawing.axes import GUTTER, Limits, nice_step
 from pgs_tui.format import whole
-from pgs_tui.widgets.axes import GUTTER, Limits, nice_step
 
 _UNITS = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e5, "k"))
 _CELLS_A_TICK = 14

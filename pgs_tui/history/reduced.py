@@ -7,14 +7,14 @@ from collections.abc import Collection
 from itertools import pairwise
 from math import inf
 
-from pgs_tui.runs.axis import AxisName, WallStretch
-from pgs_tui.runs.evals import Evals
-from pgs_tui.runs.gpu_history import GpuField, GpuHistory
-from pgs_tui.runs.gpu_reducer import GpuReducer
-from pgs_tui.runs.marks import Mark, Marks
-from pgs_tui.runs.part_reducer import PartColumns, PartReducer
-from pgs_tui.runs.reducer import Columns, Edges, Reducer
-from pgs_tui.runs.step_table import StepTable
+from pgs_tui.history.axis import AxisName, WallStretch
+from pgs_tui.history.evals import Evals
+from pgs_tui.history.gpu_history import GpuField, GpuHistory
+from pgs_tui.history.gpu_reducer import GpuReducer
+from pgs_tui.history.marks import Mark, Marks
+from pgs_tui.history.part_reducer import PartColumns, PartReducer
+from pgs_tui.history.reducer import Columns, Edges, Reducer
+from pgs_tui.history.step_table import StepTable
 
 
 class Reduced:

@@ -10,7 +10,7 @@ from itertools import pairwise
 from math import inf
 from typing import Protocol
 
-from pgs_tui.runs.pyramid import Extent
+from pgs_tui.history.pyramid import Extent
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pgs_tui.widgets.axes import Limits, canvas_size
-from pgs_tui.widgets.lines import Line, Span, line, merged
-from pgs_tui.widgets.ticks import XAxis, frame_of
+from pgs_tui.drawing.axes import Limits, canvas_size
+from pgs_tui.drawing.lines import Line, Span, line, merged
+from pgs_tui.drawing.ticks import XAxis, frame_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from array import array
 from math import isfinite, nan
 
-from pgs_tui.runs.pyramid import NOTHING, Extent, Pyramid, extent_of
-from pgs_tui.runs.series import Series
+from pgs_tui.history.pyramid import NOTHING, Extent, Pyramid, extent_of
+from pgs_tui.history.series import Series
 
 BLOCK = 32
 """The average is kept at the end of each 32 values, with its extremes within; between them it is worked out again."""

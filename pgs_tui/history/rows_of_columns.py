@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from engine.events import Step, StepMemory, StepTime
 from engine.events.columns import StepColumns
-from pgs_tui.runs.strays import FAR, Told
+from pgs_tui.history.strays import FAR, Told
 
 
 def step_at(block: StepColumns, place: int) -> Told:

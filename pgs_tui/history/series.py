@@ -8,8 +8,8 @@ from collections.abc import Collection
 from math import inf, isfinite, nan
 from typing import Literal
 
-from pgs_tui.runs.pyramid import Extent, Pyramid
-from pgs_tui.runs.reducer import Columns, Reducer
+from pgs_tui.history.pyramid import Extent, Pyramid
+from pgs_tui.history.reducer import Columns, Reducer
 
 __all__ = ["Columns", "Extent", "Precision", "Reducer", "Series"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from engine.events import Step
-from pgs_tui.runs.axis import LARGEST_STEP
+from pgs_tui.history.axis import LARGEST_STEP
 
 FAR = 1_000_000
 """A step whose number is more than this away from that of the last one waits for the next step to confirm it."""

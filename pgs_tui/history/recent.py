@@ -6,7 +6,7 @@ from collections import deque
 
 from engine.events import Step
 from engine.events.columns import StepColumns
-from pgs_tui.runs.rows_of_columns import steps_of
+from pgs_tui.history.rows_of_columns import steps_of
 
 
 class RecentSteps:

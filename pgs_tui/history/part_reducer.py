@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
-from pgs_tui.runs.step_parts import BLOCK, PARTS, PartName, StepParts
+from pgs_tui.history.step_parts import BLOCK, PARTS, PartName, StepParts
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from math import isfinite
 
 from engine.events import Eval
-from pgs_tui.runs.axis import LARGEST_STEP
+from pgs_tui.history.axis import LARGEST_STEP
 
 MOST_NAMES = 64
 

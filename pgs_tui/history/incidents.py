@@ -7,7 +7,7 @@ from bisect import bisect_right
 from dataclasses import dataclass, replace
 
 from engine.events import Advice, Alert, Audit, AuditFlag, Severity
-from pgs_tui.runs.axis import LARGEST_STEP
+from pgs_tui.history.axis import LARGEST_STEP
 
 SHOWN: tuple[Severity, ...] = ("warning", "error", "critical")
 """Findings about the data below this severity stay out of the alerts."""
