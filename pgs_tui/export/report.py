@@ -28,6 +28,8 @@ CHART_WIDTH, CHART_HEIGHT = 92, 16
 MOST_ROWS = 200
 """Of longer tables the newest rows are kept."""
 _FENCE = re.compile("`{3,}")
+_MARKUP = re.compile(r"[\\`*\[\]<>|#]|(?<![^\W_])_|_(?![^\W_])")
+"""What Markdown would take for its own; an underscore within a word, as in a key, is none."""
 
 
 def report_of(live: LiveRun, looking: Looking, glyphs: GlyphName) -> str:
@@ -198,4 +200,4 @@ def _block(text: str, language: str = "") -> str:
 
 def _words(text: str) -> str:
     """Text from anywhere on one line, none of which is taken for Markdown."""
-    return re.sub(r"([\\`*_\[\]<>|#])", r"\\\1", plain(text)) if text != "---" else text
+    return _MARKUP.sub(r"\\\g<0>", plain(text)) if text != "---" else text

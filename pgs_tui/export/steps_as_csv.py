@@ -125,5 +125,17 @@ def _told_at(log: BinaryIO, offset: int) -> tuple[float, Step] | None:
 
 
 def _values_of(step: Step) -> tuple[Cell, ...]:
-    """Each of VALUES; several rows as one cell."""
-    return tuple(" ".join(map(str, value)) if isinstance(value, tuple) else value for value in _READ(step))
+    """Each of VALUES."""
+    return tuple(_cell(value) for value in _READ(step))
+
+
+def _cell(value: object) -> Cell:
+    """Several rows as one cell, true and false as in the log."""
+    match value:
+        case bool():
+            return str(value).lower()
+        case tuple():
+            return " ".join(map(str, value))
+        case str() | int() | float() | None:
+            return value
+    raise AssertionError(f"a step has no value such as {value!r}")

@@ -25,6 +25,8 @@ AXIS_WORDS: dict[AxisName, str] = {
 UNITS = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
 ENDS = (1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10)
 """A chart of everything ends at one of these, times a power of ten, so that its axis seldom changes."""
+WIDE = 40.0
+"""Seconds; what is as wide, and wider, is labelled in whole ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +102,7 @@ def label_of(axis: AxisName, window: Window) -> Callable[[float], str] | None:
         case "tokens":
             return _amount
         case "time":
-            return _clock
+            return _clock(min(max(-floor(log10(width / WIDE)), 0), 6) if width > 0 else 0)
         case "epoch":
             return _decimals(min(max(2 - floor(log10(width)) if width > 0 else 2, 0), 6))
 
@@ -123,10 +125,17 @@ def _amount(number: float) -> str:
     return f"{number / size:.3g}{unit}" if unit else whole(number)
 
 
-def _clock(seconds: float) -> str:
-    if seconds < 60:
-        return f"{seconds:.3g} s"
-    return duration(seconds).replace(" 00 s", "").replace(" 00 m", "")
+@lru_cache(maxsize=8)
+def _clock(decimals: int) -> Callable[[float], str]:
+    """Seconds below a minute have so many decimals at most."""
+
+    def words(seconds: float) -> str:
+        rounded = round(seconds, decimals)
+        if rounded < 60:
+            return f"{rounded:g} s"
+        return duration(rounded).replace(" 00 s", "").replace(" 00 m", "")
+
+    return words
 
 
 @lru_cache(maxsize=8)

@@ -4,7 +4,7 @@ from engine.events import Alert, Eval, StepMemory
 from pgs_tui.history.history import History
 from pgs_tui.view import View
 from screens.readings.charts import CHARTS
-from screens.readings.looking import looking_at
+from screens.readings.looking import label_of, looking_at
 from screens.readings.memory import memory_of
 from tests.pgs_tui.making import stamped, step
 from tests.screens.scenes import GPU
@@ -54,3 +54,10 @@ def test_the_best_evaluation_is_marked_beside_whatever_graver_happened_there() -
     curves = CHARTS["loss"](history, looking_at(history, View(), None, read=False)).curves
     assert curves is not None
     assert {(mark.x, mark.kind) for mark in curves(40).marks} == {(20, "spike"), (20, "best")}
+
+
+def test_an_axis_of_time_has_whole_seconds_unless_it_is_looked_at_closely() -> None:
+    wide, close = label_of("time", (0.000127, 50.0)), label_of("time", (1.5, 2.25))
+    assert wide is not None and close is not None
+    assert [wide(position) for position in (0.000127, 20.0, 59.8, 90.4)] == ["0 s", "20 s", "1 m", "1 m 30 s"]
+    assert [close(position) for position in (1.5, 1.75)] == ["1.5 s", "1.75 s"]
