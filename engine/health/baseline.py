@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import statistics
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from engine.health.sorted_window import SortedWindow, median_distance
 
 WINDOW = 128
 """Recent usual values that make the baseline."""
@@ -57,8 +59,8 @@ class Baseline:
     def __init__(self, relative_floor: float, absolute_floor: float) -> None:
         self._relative_floor = relative_floor
         self._absolute_floor = absolute_floor
-        self._values: deque[float] = deque(maxlen=WINDOW)
-        self._deviations: deque[float] = deque(maxlen=WINDOW)
+        self._set_values(())
+        self._deviations = SortedWindow(WINDOW)
         self._outliers: deque[float] = deque(maxlen=SHIFT_AFTER)
 
     def usual(self) -> Usual | None:
@@ -66,7 +68,7 @@ class Baseline:
         if len(self._deviations) < MINIMUM:
             return None
         level = self._level()
-        share = max(_spread(self._deviations), self._relative_floor)
+        share = max(_spread(self._deviations.ascending()), self._relative_floor)
         spread = max(share * abs(level), self._absolute_floor)
         return Usual(level, spread * (1.0 + YOUTH / len(self._deviations)))
 
@@ -76,6 +78,7 @@ class Baseline:
             level = self._level()
             self._deviations.append((value - level) / max(abs(level), self._absolute_floor))
         self._values.append(value)
+        self._recent.append(value)
         self._outliers.clear()
 
     def note_outlier(self, value: float) -> bool:
@@ -89,7 +92,7 @@ class Baseline:
 
     def accept_shift(self) -> None:
         """Let the recent outliers make the level; deviations, as shares of it, stay what they were."""
-        self._values = deque(self._outliers, maxlen=WINDOW)
+        self._set_values(self._outliers)
         self._outliers.clear()
 
     def state_dict(self) -> dict[str, Any]:
@@ -100,20 +103,21 @@ class Baseline:
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        self._values = deque(state["values"], maxlen=WINDOW)
-        self._deviations = deque(state["deviations"], maxlen=WINDOW)
+        self._set_values(state["values"])
+        self._deviations = SortedWindow(WINDOW, state["deviations"])
         self._outliers = deque(state["outliers"], maxlen=SHIFT_AFTER)
 
     def _level(self) -> float:
-        values = list(self._values)
-        return min(statistics.median(values), statistics.median(values[-RECENT:]))
+        return min(self._values.median(), self._recent.median())
+
+    def _set_values(self, values: Iterable[float]) -> None:
+        self._values = SortedWindow(WINDOW, values)
+        self._recent = SortedWindow(RECENT, self._values)
 
 
-def _spread(deviations: Sequence[float]) -> float:
-    """Return the standard deviation upwards that the middle or the upper end of the deviations suggests."""
-    ordered = sorted(deviations)
-    middle = quantile(ordered, 0.5)
-    mad = statistics.median(abs(deviation - middle) for deviation in ordered)
+def _spread(ordered: Sequence[float]) -> float:
+    """Return the standard deviation upwards that the middle or the upper end of ascending deviations suggests."""
+    mad = median_distance(ordered, quantile(ordered, 0.5))
     return max(mad * MAD_TO_SIGMA, quantile(ordered, UPPER_QUANTILE) / UPPER_QUANTILE_SIGMAS)
 
 
