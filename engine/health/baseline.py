@@ -79,6 +79,7 @@ class Baseline:
             self._deviations.append((value - level) / max(abs(level), self._absolute_floor))
         self._values.append(value)
         self._recent.append(value)
+        self._known_level = None
         self._outliers.clear()
 
     def note_outlier(self, value: float) -> bool:
@@ -108,11 +109,14 @@ class Baseline:
         self._outliers = deque(state["outliers"], maxlen=SHIFT_AFTER)
 
     def _level(self) -> float:
-        return min(self._values.median(), self._recent.median())
+        if self._known_level is None:
+            self._known_level = min(self._values.median(), self._recent.median())
+        return self._known_level
 
     def _set_values(self, values: Iterable[float]) -> None:
         self._values = SortedWindow(WINDOW, values)
         self._recent = SortedWindow(RECENT, self._values)
+        self._known_level: float | None = None
 
 
 def _spread(ordered: Sequence[float]) -> float:
