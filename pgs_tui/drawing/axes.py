@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import ceil, floor, isfinite, log10
+from math import ceil, floor, inf, isfinite, log10
+
+from pgs_tui.history.series import Columns, Extent
 
 GUTTER = 7
 """Cells left of a chart for its labels and a blank, always the same, so that the curve never shifts."""
@@ -11,6 +13,8 @@ ROOM_FOR_LABELS = 24
 """Narrower charts have no labels."""
 _CLIP_SHARE = 0.03
 _CLIP_COLUMNS = 24
+_FAR_SPREADS = 2
+"""What lies so many times the extent of the usual values beyond them is far off."""
 _LARGEST = 1e300
 """Limits stay within this, so that no arithmetic on them overflows."""
 _WIDEST_LOG = 2.5
@@ -56,7 +60,21 @@ def robust_top(tops: list[float], low: float) -> float:
     outside = max(int(len(finite) * _CLIP_SHARE), 1)
     usual = finite[-1 - outside]
     spread = usual - low
-    return usual + 0.2 * spread if finite[-1] > usual + 2 * spread > usual else finite[-1]
+    return usual + 0.2 * spread if finite[-1] > usual + _FAR_SPREADS * spread > usual else finite[-1]
+
+
+def widened(usual: Extent, average: Columns) -> Extent:
+    """What a linear axis shows of the values, and of their average too where that lies beyond them.
+
+    Like an outlier, an average that lies far off stays out, unless there are only a few values.
+    """
+    low, high = usual
+    lowest, highest = average.extent()
+    if lowest > highest:
+        return usual
+    is_few = sum(map(isfinite, average.high)) < _CLIP_COLUMNS
+    reach = inf if is_few else _FAR_SPREADS * (high - low)
+    return (lowest if low - reach <= lowest < low else low, highest if high < highest <= high + reach else high)
 
 
 def nice_step(size: float) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import inf, isfinite
 
-from pgs_tui.drawing.axes import GUTTER, Limits, canvas_size, choose_limits, robust_top
+from pgs_tui.drawing.axes import GUTTER, Limits, canvas_size, choose_limits, robust_top, widened
 from pgs_tui.drawing.canvas import Canvas
 from pgs_tui.drawing.chart_layers import (
     BELOW,
@@ -51,8 +51,8 @@ def dot_columns(width: int, height: int, glyphs: GlyphName) -> int:
 def limits_of(curves: Curves, log: bool, previous: Limits | None) -> Limits | None:
     """Limits that show all that is usual, the previous ones while they fit; None without any finite value.
 
-    The smoothed line does not widen them: one outlier would then hold the axis wide for as long as the average takes
-    to forget it. Where the line leaves them, the border says so.
+    The smoothed line widens a linear axis only so far as `widened` allows: one outlier would otherwise hold the axis
+    wide for as long as the average takes to forget it. Where the line leaves them, the border says so.
     """
     low, high = curves.raw.extent()
     points = [value for _, value in curves.points if isfinite(value)]
@@ -60,9 +60,12 @@ def limits_of(curves: Curves, log: bool, previous: Limits | None) -> Limits | No
     if low > high:
         return None
     if log:
-        positive = [value for value in (*curves.raw.low, *curves.raw.high, *points) if 0 < value < inf]
-        return choose_limits(min(positive, default=inf), high, previous, log=True)
-    return choose_limits(low, robust_top([*curves.raw.high, *points], low), previous)
+        shown = (*curves.raw.low, *curves.raw.high, *(curves.smooth.low if curves.smooth is not None else ()), *points)
+        positive = [value for value in shown if 0 < value < inf]
+        average_high = curves.smooth.extent()[1] if curves.smooth is not None else high
+        return choose_limits(min(positive, default=inf), max(high, average_high), previous, log=True)
+    usual = low, robust_top([*curves.raw.high, *points], low)
+    return choose_limits(*(widened(usual, curves.smooth) if curves.smooth is not None else usual), previous)
 
 
 def render(curves: Curves, width: int, height: int, limits: Limits | None, glyphs: GlyphName) -> tuple[Line, ...]:

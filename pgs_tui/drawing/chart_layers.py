@@ -37,6 +37,8 @@ CURSOR = ("│", "|")
 REFERENCE = ("╌", "-")
 
 Cells = list[list[Span]]
+Label = tuple[float, int, str, Role]
+"""Position on the x axis, column, words and their role."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +73,7 @@ class Signs:
         self._key: tuple[object, ...] = ()
         self._points: list[tuple[int, int, Span]] = []
         self._top: dict[int, Span] = {}
-        self._labels: list[tuple[int, str, Role]] = []
+        self._labels: list[Label] = []
 
     def put(self, cells: Cells, plane: Plane, curves: Curves) -> None:
         """Over the curves: points at their values, signs in the top row, and the words of one of them."""
@@ -91,9 +93,7 @@ class Signs:
 
     def _put_label(self, row: list[Span], plane: Plane, cursor: float | None) -> None:
         """One label beside its sign, where the top row is free: that at the cursor, else the newest."""
-        here = plane.column(cursor) if cursor is not None else None
-        at_cursor = [one for one in self._labels if one[0] == here]
-        for column, text, role in (at_cursor or self._labels)[-1:]:
+        for _, column, text, role in _nearest(self._labels, plane, cursor) or self._labels[-1:]:
             size = len(text)
             for start in (column + 2, column - 1 - size):
                 inside = start >= 0 and start + size <= plane.width
@@ -176,12 +176,20 @@ def _top_row(plane: Plane, curves: Curves) -> dict[int, Span]:
     return top
 
 
-def _labels(plane: Plane, curves: Curves) -> list[tuple[int, str, Role]]:
-    """The words of marks and flags that are in sight, by their columns."""
+def _labels(plane: Plane, curves: Curves) -> list[Label]:
+    """The words of marks and flags that are in sight, in their order."""
     words: list[tuple[float, str, Role]] = [(mark.x, mark.label, _role(mark)) for mark in curves.marks]
     words += [(flag.step, flag.label, flag.role) for flag in curves.flags]
-    seen = [(plane.column(x), text, role) for x, text, role in sorted(words, key=lambda one: one[0])]
-    return [(column, text, role) for column, text, role in seen if column is not None and text and text.isascii()]
+    seen = [(x, plane.column(x), text, role) for x, text, role in sorted(words, key=lambda one: one[0])]
+    return [(x, column, text, role) for x, column, text, role in seen if column is not None and text and text.isascii()]
+
+
+def _nearest(labels: list[Label], plane: Plane, cursor: float | None) -> list[Label]:
+    """Of several labels in the cell of the cursor that of its very step, else the nearest; none where there is none."""
+    if cursor is None:
+        return []
+    here = [one for one in reversed(labels) if one[1] == plane.column(cursor)]
+    return [min(here, key=lambda one: abs(one[0] - cursor))] if here else []
 
 
 def _role(mark: ChartMark) -> Role:

@@ -109,12 +109,14 @@ def _linear_ticks(limits: Limits, rows: int) -> list[float]:
 
 
 def _log_ticks(limits: Limits, rows: int) -> list[float]:
+    """Powers of ten, and between them where there is room; the limits where that leaves less than two."""
     low, high = floor(log10(limits.low) + 1e-9), ceil(log10(limits.high) - 1e-9)
     powers = [10.0**power for power in range(low, high + 1)]
     fine = [factor * power for power in powers for factor in (1, 2, 5)]
     ticks = [tick for tick in (fine if len(fine) <= rows else powers) if limits.low <= tick * (1 + 1e-9)]
     ticks = [tick for tick in ticks if tick <= limits.high * (1 + 1e-9)]
-    return ticks[:: max(ceil(len(ticks) / max(rows, 1)), 1)]
+    ticks = ticks[:: max(ceil(len(ticks) / max(rows, 1)), 1)]
+    return ticks if len(ticks) > 1 else [limits.low, limits.high]
 
 
 def axis_labels(values: list[float]) -> list[str]:
@@ -125,10 +127,21 @@ def axis_labels(values: list[float]) -> list[str]:
     if largest >= 1e15 or 0 < gap < 5e-4:
         return [_scientific(one) for one in values]
     unit, sign = next(((unit, sign) for unit, sign in _UNITS if largest >= unit), (1.0, ""))
-    decimals = max(-floor(log10(gap / unit) + 1e-9), 0)
+    decimals = _decimals([one / unit for one in values], gap / unit)
     if decimals == 0:
         return [whole(one / unit) + sign for one in values]
     return [f"{one / unit:.{decimals}f}{sign}" for one in values]
+
+
+def _decimals(values: list[float], gap: float) -> int:
+    """So many that values `gap` apart differ, and that all are written exactly where there is room for that."""
+    least = max(-floor(log10(gap) + 1e-9), 0)
+    for decimals in range(least, least + 3):
+        if any(len(f"{one:.{decimals}f}") >= GUTTER for one in values):
+            break
+        if all(abs(round(one, decimals) - one) <= gap / 1000 for one in values):
+            return decimals
+    return least
 
 
 def _scientific(value: float) -> str:

@@ -73,6 +73,19 @@ def test_a_still_by_plotext_has_the_same_labels(limits: Limits) -> None:
             assert label.strip() in nearby, "at most a row apart"
 
 
+@pytest.mark.parametrize(
+    ("limits", "labels"),
+    [
+        (Limits(0.5, 5.0, log=True), ["5.0", "0.5"]),
+        (Limits(0.0005, 0.005, log=True), ["0.0050", "0.0005"]),
+        (Limits(20.0, 200.0, log=True), ["200", "20"]),
+        (Limits(0.1, 10.0, log=True), ["10.0", "1.0", "0.1"]),
+    ],
+)
+def test_a_low_log_axis_has_two_labels_at_least(limits: Limits, labels: list[str]) -> None:
+    assert " ".join(frame_of(60, 5, XAxis(1, 101), limits).gutter).split() == labels
+
+
 def test_the_x_axis_says_what_it_is_told_to() -> None:
     axis = XAxis(0.0, 7200.0, lambda seconds: f"{seconds / 3600:.1f} h")
     assert frame_of(70, 10, axis, Limits(0.0, 1.0)).bottom.split()[:2] == ["0.0", "h"]

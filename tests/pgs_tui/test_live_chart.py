@@ -143,6 +143,28 @@ def test_an_average_outside_the_limits_is_no_line_along_the_border() -> None:
     assert above.count(CLIPPED) > 10
 
 
+@pytest.mark.parametrize("log", [False, True])
+@pytest.mark.parametrize("average", [0.62, 0.36])
+def test_an_average_beside_the_values_is_inside_the_limits(average: float, log: bool) -> None:
+    raw = curves([0.45 + place % 10 / 100 for place in range(200)])
+    limits = limits_of(Curves(raw.raw, curves([average] * 200).raw), log, None)
+    assert limits is not None
+    assert limits.low <= average <= limits.high
+
+
+def test_of_a_few_steps_the_average_is_always_seen() -> None:
+    raw, smooth = curves([1.70, 1.71, 1.70]), curves([1.95, 1.94, 1.93])
+    limits = limits_of(Curves(raw.raw, smooth.raw), False, None)
+    assert limits is not None
+    assert limits.high >= 1.95
+
+
+def test_the_mark_at_the_very_step_of_the_cursor_is_named_before_its_neighbours() -> None:
+    marks = tuple(ChartMark(place, "spike", "warning", f"spike {place}") for place in (5000, 5001, 5002))
+    for place in (5000, 5001, 5002):
+        assert f"spike {place}" in drawn(curves([1.0] * 10000, marks=marks, cursor=place))[0]
+
+
 def test_an_evaluation_below_the_raw_values_is_inside_a_log_axis() -> None:
     data = curves([1.0, 2.0, 3.0] * 10, points=((10, 0.2),))
     limits = limits_of(data, True, None)
