@@ -26,10 +26,14 @@ class Way:
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """The file to change, and the values of the run that it does not have itself."""
+    """The file to change, and the values of the run that it does not have itself.
+
+    `left_out` is the file that the run was started with where it cannot be changed so, and its comments are lost.
+    """
 
     path: Path
     changes: Mapping[str, object] = field(default_factory=dict)
+    left_out: Path | None = None
 
 
 def ways_of(advice: Sequence[Advice]) -> list[Way]:
@@ -62,7 +66,8 @@ def base_of(run: RunDir, command: str | None) -> Base | None:
     if not run.config_yaml.is_file():
         return None
     written = _config_in(command)
-    return (_written_by_hand(written, run) if written is not None else None) or Base(run.config_yaml)
+    by_hand = _written_by_hand(written, run) if written is not None else None
+    return by_hand or Base(run.config_yaml, left_out=written)
 
 
 def completed(changes: Changes, run: RunDir) -> Changes:
@@ -82,15 +87,17 @@ def _written_by_hand(path: Path, run: RunDir) -> Base | None:
     """The file, where what the run has otherwise can be written into it."""
     from engine.config import ConfigError, load_config
     from engine.config.differences import differing_keys
+    from engine.config.edit import changed_text
+    from engine.config.load import load_text
+    from engine.config.yaml_source import read_text
 
     try:
-        hand = load_config(path, check_files=False)
         own = load_config(run.config_yaml, check_files=False)
+        changes = {one.key: one.other for one in differing_keys(load_config(path, check_files=False), own)}
+        changed = load_text(changed_text(read_text(path), changes, path), path)
     except ConfigError:
         return None
-    changes = {one.key: one.other for one in differing_keys(hand.config, own.config)}
-    simple = all(value is None or isinstance(value, (str, int, float, bool)) for value in changes.values())
-    return Base(path, changes) if simple else None
+    return Base(path, changes) if not differing_keys(changed, own) else None
 
 
 def _config_in(command: str | None) -> Path | None:

@@ -113,7 +113,8 @@ class DashboardActing(DashboardShowing):
                 self._write(base, way, Path(written.strip()).expanduser())
 
         hint = "path of a new YAML file"
-        self.app.push_screen(LinePrompt(f"{way.text}: write to", proposed_path(base.path), hint), take)
+        lost = f", without the comments of {base.left_out.name}" if base.left_out is not None else ""
+        self.app.push_screen(LinePrompt(f"{way.text}{lost}: write to", proposed_path(base.path), hint), take)
 
     def _write(self, base: Base, way: Way, target: Path) -> None:
         from screens.confirm import Answer, Confirm

@@ -106,6 +106,25 @@ async def test_without_the_file_of_the_start_the_config_of_the_run_is_the_base(d
     assert (config.train.learning_rate, config.train.max_steps) == (1e-5, 200)
 
 
+async def test_comments_stay_where_the_run_differs_in_a_list(desk: Desk) -> None:
+    flags = ["--data.dataset", "[chats.jsonl, more.jsonl]"]
+    loaded = load_config(desk.folder / "mine.yaml", flags, check_files=False)
+    desk.app.live.run.config_yaml.write_text(dump_config(loaded.config))
+    await desk.alert(RATE)
+    assert "without the comments" not in desk.shown
+    await desk.pilot.press("enter")
+    await desk.pilot.pause()
+    assert "# my recipe" in (desk.folder / "mine-2.yaml").read_text()
+    written = load_config(desk.folder / "mine-2.yaml", check_files=False).config
+    assert written.data.dataset == loaded.config.data.dataset
+
+
+async def test_comments_that_are_lost_are_spoken_of_before(desk: Desk) -> None:
+    (desk.folder / "mine.yaml").write_text(WRITTEN + "  nonsense: 1\n")
+    await desk.alert(RATE)
+    assert "without the comments of mine.yaml" in desk.shown
+
+
 @pytest.mark.parametrize(
     ("advice", "sentence"),
     (
