@@ -55,13 +55,17 @@ class Waker:
 
 
 def follow(source: Source, teller: Teller, waker: Waker, wait: Callable[[float], None] = time.sleep) -> None:
-    """Tell how things stand, then what changes, until the run is over.
+    """Tell how things stand, then what changes, until the run is over, and how it stands then.
+
+    Of one that is over from the first, the first is the last that there is to tell.
 
     What was there before wakes nobody. Raises OSError where nothing can be read from the first.
     """
     for told in source.poll():
         _wake(waker, told.alert, -math.inf)
     teller.report(source)
+    if source.is_over:
+        return
     pause = SECONDS
     while not source.is_over:
         sys.stdout.flush()

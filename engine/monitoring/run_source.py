@@ -5,9 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 
-from engine.events import EventReader, Stamped
+from engine.events import Event, EventReader, Stamped, Start, Step
 from engine.health.reader_watch import ReaderWatch
 from engine.health.steps_watch import StepsWatch
+from engine.monitoring.settings import settings_in
 from engine.monitoring.source import Health
 from engine.monitoring.summary import Summary, Told
 from engine.rundir import RunDir, liveness, read_run_info
@@ -31,7 +32,7 @@ class RunSource:
         self._reader = EventReader(run.events)
         self._life = "starting"
         self._watch = ReaderWatch(clock())
-        self._steps = StepsWatch()
+        self._steps: StepsWatch | None = None
 
     def poll(self) -> Iterator[Told]:
         """What has changed since the last time. Raises OSError."""
@@ -40,7 +41,7 @@ class RunSource:
         while more:
             batch = self._reader.poll()
             if batch.restarted:
-                self.summary, self._steps = Summary(), StepsWatch()
+                self.summary, self._steps = Summary(), None
             self.bad_lines += batch.bad_lines
             for note in batch.notes:
                 self._note(note)
@@ -76,8 +77,15 @@ class RunSource:
 
     def _take(self, stamped: Stamped) -> Iterator[Told]:
         yield from self.summary.take(stamped)
-        for alert in self._steps.take(stamped):
+        if self._steps is None and isinstance(stamped.event, (Start, Step)):
+            self._steps = self._judge_from(stamped.event)
+        for alert in self._steps.take(stamped) if self._steps is not None else ():
             yield from self.summary.take_alert(alert, stamped.t)
+
+    def _judge_from(self, first: Event) -> StepsWatch:
+        """The settings matter for what is judged here, which is nothing where the engine says that it judges."""
+        is_judged = isinstance(first, Start) and bool(first.judged)
+        return StepsWatch() if is_judged else StepsWatch(settings_in(self.run))
 
     def _look(self) -> Iterator[Told]:
         now, summary = self._clock(), self.summary

@@ -213,6 +213,29 @@ def test_a_log_whose_engine_does_not_say_what_it_judges_is_judged_here(run: Writ
     assert code == 1 and codes(document) == ["NON_FINITE_LOSS"]
 
 
+def test_what_is_judged_here_is_advised_with_values_of_the_runs_own_config(run: Written, monitor: Monitor) -> None:
+    run.write(start_of(judged=()), Phase(name="training"))
+    run.train(range(1, 31))
+    run.write(*(step_of(step, loss=float("nan")) for step in (31, 32)))
+    unknown = monitor(run.run.path)[1]["incidents"][0]["advice"]
+    assert [one["value"] for one in unknown if one["key"] == "train.learning_rate"] == [None]
+    run.run.config_yaml.write_text("model: {name_or_path: m}\ndata: {dataset: d.jsonl}\ntrain: {learning_rate: 2e-5}\n")
+    known = monitor(run.run.path)[1]["incidents"][0]["advice"]
+    assert [one["value"] for one in known if one["key"] == "train.learning_rate"] == [pytest.approx(2e-6)]
+    run.run.config_yaml.write_text("a config: of another version\n")
+    assert monitor(run.run.path)[1]["incidents"][0]["advice"] == unknown
+
+
+def test_following_a_run_that_is_over_tells_how_it_stands_once(
+    run: Written, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    run.write(start_of(), Phase(name="training"))
+    run.train(range(1, 5))
+    run.write(End(status="finished", reason="all epochs done", exit_code=0, last_step=4))
+    assert main(["monitor", str(run.run.path), "--follow", "--plain"]) == 0
+    assert capsysbinary.readouterr().out.count(b"health: ok") == 1
+
+
 def test_a_log_whose_engine_judges_is_left_to_it(run: Written, monitor: Monitor) -> None:
     run.write(start_of(), Phase(name="training"))
     run.train(range(1, 31))
