@@ -11,6 +11,8 @@ from pgs_tui.look import GLYPH_NAMES
 from pgs_tui.widgets.drawn import Drawn
 from screens.dashboard_marks import DashboardMarks
 
+LOG_HINT = "a text; nothing shows all lines"
+
 
 class DashboardSeeing(DashboardMarks):
     """The keys that change the view, never the run."""
@@ -59,9 +61,27 @@ class DashboardSeeing(DashboardMarks):
         self.focus_previous()
 
     def action_out(self) -> None:
-        """One layer out: the alert, the cursor, the zoom, the focus."""
-        if not self.leave_the_mark() and not self.out_of_the_view():
+        """One layer out: the alert, the log's filter, the cursor, the zoom, the focus."""
+        if self.leave_the_mark():
+            return
+        if self.log_panel.only:
+            self.log_panel.show_only("")
+        elif not self.out_of_the_view():
             self.set_focus(None)
+
+    def action_filter(self) -> None:
+        """No lines of the log but those with a text."""
+        from screens.filter_prompt import FilterPrompt
+
+        def take(written: str | None) -> None:
+            if written is None:
+                return
+            if written.strip() and "log" not in self.arrangement.visible(self.room):
+                self.bring("log")
+            found = self.log_panel.show_only(written)
+            self.say(f"lines of the log with it: {found}" if written.strip() else "all lines of the log are shown")
+
+        self.app.push_screen(FilterPrompt(self.log_panel.only, LOG_HINT, "/ only lines of the log with"), take)
 
     def action_up(self) -> None:
         self._scroll(1)

@@ -1,6 +1,7 @@
 """What the keys of the dashboard do."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -265,3 +266,30 @@ async def test_tab_goes_through_the_panes_and_escape_lets_go(tmp_path: Path) -> 
         assert order == ["loss", "grad_norm", "tok_s", "dt", "memory", "alerts", "log"]
         await pilot.press("escape")
         assert app.screen.focused is None
+
+
+@pytest.mark.parametrize("size", [(60, 15), (80, 24), (120, 36)])
+async def test_slash_leaves_only_lines_of_the_log_with_a_text_until_escape(
+    tmp_path: Path, size: tuple[int, int]
+) -> None:
+    async with hosted(tmp_path, size) as (app, pilot):
+        await app.deliver(pilot, replace(training(), log=("loading weights", "Retry 1", "all is well", "retry 2")))
+        await pilot.press("slash", *"retry", "enter")
+        await pilot.pause()
+        assert 'only "retry"' in app.texts["log"] and "retry 2" in app.texts["log"]
+        assert "all is well" not in app.texts["log"] and "lines of the log with it: 2" in app.texts["keys"]
+        await app.deliver(pilot, Update(life="live", log=("another line", "retry 3")))
+        assert "retry 3" in app.texts["log"] and "another line" not in app.texts["log"]
+        await pilot.press("escape")
+        assert "another line" in app.texts["log"] and "only" not in app.texts["log"]
+
+
+async def test_slash_brings_a_hidden_log_and_says_where_nothing_has_the_text(tmp_path: Path) -> None:
+    async with hosted(tmp_path, (80, 24)) as (app, pilot):
+        await app.deliver(pilot, replace(training(), log=("all is well",)))
+        await pilot.press("7", "slash", *"oom", "enter")
+        await pilot.pause()
+        assert 'no line has "oom"' in app.texts["log"]
+        await pilot.press("slash", *("backspace",) * 3, "enter")
+        await pilot.pause()
+        assert "all is well" in app.texts["log"]
