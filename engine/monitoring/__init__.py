@@ -1,1 +1,1 @@
-"""`pgs monitor`: the state and the health of a run, or of a plain log, without a screen. No torch, no config."""
+"""`pgs monitor`: the state and the health of a run, or of a plain log, without a screen. No torch."""

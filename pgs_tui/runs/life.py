@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import socket
 import subprocess
-import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
-from engine.rundir import RunDir, RunInfo, is_same_process, read_run_info
+from engine.rundir import RunDir, RunInfo, is_same_process, liveness, read_run_info
 
 Life = Literal["starting", "live", "gone", "elsewhere"]
 
@@ -19,9 +18,6 @@ class Engine:
 
     run: RunDir
     process: subprocess.Popen[bytes] | None = None
-    started: float = field(default_factory=time.monotonic)
-    patience: float = 60.0
-    """Seconds that a run without `run.json`, started elsewhere, may take to show one."""
     info: RunInfo | None = None
     """What `run.json` said last: a disk that fails later does not make the engine unknown."""
 
@@ -33,8 +29,8 @@ class Engine:
         self.info = read_run_info(self.run) or self.info
         if self.info is not None:
             return self._known(self.info), exit_code
-        waiting = self.process is None and time.monotonic() - self.started < self.patience
-        return ("starting" if waiting else "gone"), exit_code
+        is_starting = self.process is None and liveness(self.run) == "starting"
+        return ("starting" if is_starting else "gone"), exit_code
 
     def _known(self, info: RunInfo) -> Life:
         if is_same_process(info):

@@ -2,12 +2,13 @@ import errno
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from engine.events import Batch, End
-from engine.rundir import RunDir, this_process, write_run_info
+from engine.rundir import STARTING_SECONDS, RunDir, liveness, this_process, write_run_info
 from pgs_tui.runs import follow
 from pgs_tui.runs.follow import Follower, Update
 from pgs_tui.runs.life import Engine
@@ -180,8 +181,10 @@ def test_a_run_of_another_host_is_not_called_dead(run: RunDir) -> None:
 
 
 def test_a_run_without_run_json_is_starting_for_a_while(run: RunDir) -> None:
-    assert Engine(run, patience=60).look()[0] == "starting"
-    assert Engine(run, patience=0).look()[0] == "gone"
+    assert Engine(run).look()[0] == "starting" and liveness(run) == "starting"
+    long_ago = time.time() - 2 * STARTING_SECONDS
+    os.utime(run.path, (long_ago, long_ago))
+    assert Engine(run).look()[0] == "gone" and liveness(run) == "killed", "the same for whoever looks"
 
 
 def test_a_log_without_anything_is_told_once() -> None:
