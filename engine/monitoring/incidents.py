@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from engine.events import Advice, Alert, Audit, Severity
+from engine.events import Advice, Alert, Audit, End, Severity
+from engine.health.over_at_the_end import THE_RUN_IS_OVER, codes_over_with
 
 ORDER: tuple[Severity, ...] = ("info", "warning", "error", "critical")
 Change = Literal["opened", "graver", "closed"]
@@ -94,6 +95,16 @@ class Incidents:
             undone = one.last_step is not None and one.last_step > step
             if one.open and (undone or one.id.startswith(_END)):
                 self._all[key] = replace(one, open=False)
+
+    def end_with(self, end: End) -> list[Incident]:
+        """The run has come to its end: close what is over with it, and return that."""
+        codes = codes_over_with(end)
+        closed: list[Incident] = []
+        for key, one in self._all.items():
+            if one.open and one.code in codes:
+                self._all[key] = replace(one, open=False, meaning=f"{one.meaning}; {THE_RUN_IS_OVER}")
+                closed.append(self._all[key])
+        return closed
 
     def start_anew(self) -> None:
         """Another process trains: what ended the last one is over."""

@@ -132,9 +132,9 @@ class LogSource:
         now = None if self._is_past else self._clock()
         for line in lines:
             for stamped in self._log.take(line, now):
-                yield from self.summary.take(stamped)
-                for alert in self._steps.take(stamped):
+                for alert in self._steps.take(stamped):  # about the steps before
                     yield from self.summary.take_alert(alert, stamped.t)
+                yield from self.summary.take(stamped)
 
     def _begin_to_follow(self) -> None:
         """From now on lines come when they are written; those of the past came no later than the file's last change."""

@@ -76,11 +76,12 @@ class RunSource:
         return Health.of(self.summary.incidents.open, self.state)
 
     def _take(self, stamped: Stamped) -> Iterator[Told]:
-        yield from self.summary.take(stamped)
+        """What follows from the events before this one comes first."""
         if self._steps is None and isinstance(stamped.event, (Start, Step)):
             self._steps = self._judge_from(stamped.event)
         for alert in self._steps.take(stamped) if self._steps is not None else ():
             yield from self.summary.take_alert(alert, stamped.t)
+        yield from self.summary.take(stamped)
 
     def _judge_from(self, first: Event) -> StepsWatch:
         """The settings matter for what is judged here, which is nothing where the engine says that it judges."""

@@ -74,7 +74,8 @@ class Summary:
             return [Told(t, words=f"continues after step {event.from_step:,}")]
         elif isinstance(event, End):
             self.end = event
-            return [Told(t, words=f"{event.status} at step {event.last_step:,}: {event.reason}")]
+            over = [Told(t, "closed", incident) for incident in self.incidents.end_with(event)]
+            return [*over, Told(t, words=f"{event.status} at step {event.last_step:,}: {event.reason}")]
         return []
 
     def take_alert(self, alert: Alert, t: float) -> list[Told]:

@@ -98,6 +98,7 @@ class History(KnownRun):
                 self._take_ack(event)
             case End():
                 self.end = event
+                self.incidents.end_with(event)
 
     def _take_step(self, told: Told) -> None:
         self.ranks.take(told.step)

@@ -6,7 +6,8 @@ from array import array
 from bisect import bisect_right
 from dataclasses import dataclass, replace
 
-from engine.events import Advice, Alert, Audit, AuditFlag, Severity
+from engine.events import Advice, Alert, Audit, AuditFlag, End, Severity
+from engine.health.over_at_the_end import THE_RUN_IS_OVER, codes_over_with
 from pgs_tui.history.axis import LARGEST_STEP
 
 SHOWN: tuple[Severity, ...] = ("warning", "error", "critical")
@@ -112,6 +113,14 @@ class Incidents:
             self._by_id[incident.id] = _Record(incident)
         return found
 
+    def end_with(self, end: End) -> None:
+        """The run has come to its end: close what is over with it."""
+        self._all = None
+        codes = codes_over_with(end)
+        for record in self._by_id.values():
+            if record.incident.open and record.incident.code in codes:
+                record.close(THE_RUN_IS_OVER, end.last_step)
+
     def rewind(self, from_step: int) -> None:
         """Steps after `from_step` are written anew: go back to what was known of each incident then.
 
@@ -168,6 +177,10 @@ class _Record:
         else:
             self._describe_without_step(alert)
         return is_new
+
+    def close(self, why: str, now: int) -> None:
+        self._closed_at = now
+        self.incident = replace(self.incident, open=False, meaning=f"{self.incident.meaning}; {why}")
 
     def touch(self, place: int) -> Touch:
         step = self.steps[place]

@@ -236,6 +236,16 @@ def test_following_a_run_that_is_over_tells_how_it_stands_once(
     assert capsysbinary.readouterr().out.count(b"health: ok") == 1
 
 
+def test_a_run_that_has_finished_has_no_open_incident_of_its_pace(run: Written, monitor: Monitor) -> None:
+    run.write(start_of(), Phase(name="training"))
+    run.train(range(1, 5))
+    for code in ("THROTTLED", "EVAL_RISES"):
+        run.write(Alert(id=code, state="open", code=code, severity="warning", meaning="!", step=3))
+    assert codes(monitor(run.run.path)[1]) == ["THROTTLED", "EVAL_RISES"]
+    run.write(End(status="finished", reason="all epochs done", exit_code=0, last_step=4))
+    assert codes(monitor(run.run.path)[1]) == ["EVAL_RISES"]
+
+
 def test_a_log_whose_engine_judges_is_left_to_it(run: Written, monitor: Monitor) -> None:
     run.write(start_of(), Phase(name="training"))
     run.train(range(1, 31))

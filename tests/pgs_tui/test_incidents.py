@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from engine.events import Alert, Event, Resume
+from engine.events import Alert, End, Event, Resume
 from pgs_tui.history.history import History
 from pgs_tui.history.incidents import MOST, Incidents
 from tests.pgs_tui.making import stamped, step
@@ -82,6 +82,15 @@ def test_a_resume_before_an_incident_puts_it_aside() -> None:
 def test_a_resume_after_an_incident_leaves_it_closed() -> None:
     history = history_of(*THREE_SPIKES, Resume(from_step=420, checkpoint="c"))
     assert [one.open for one in history.incidents.all()] == [False]
+
+
+def test_a_run_that_has_finished_has_no_open_incident_of_its_pace() -> None:
+    slow, rising = alert(398, id="slow", code="STEP_SLOW"), alert(390, id="rises", code="EVAL_RISES")
+    end = End(status="finished", reason="all epochs done", exit_code=0, last_step=399)
+    history = history_of(*steps(1, 399), slow, rising, end)
+    assert [(one.id, one.open) for one in history.incidents.all()] == [("slow", False), ("rises", True)]
+    failed = history_of(*steps(1, 399), slow, End(status="failed", reason="no", exit_code=1, last_step=399))
+    assert failed.incidents.all()[0].open, "it may be why"
 
 
 def test_severity_goes_back_with_the_steps() -> None:
