@@ -59,6 +59,7 @@ class Baseline:
     def __init__(self, relative_floor: float, absolute_floor: float) -> None:
         self._relative_floor = relative_floor
         self._absolute_floor = absolute_floor
+        self._known_level: float | None = None
         self._set_values(())
         self._deviations = SortedWindow(WINDOW)
         self._outliers: deque[float] = deque(maxlen=SHIFT_AFTER)
@@ -116,7 +117,7 @@ class Baseline:
     def _set_values(self, values: Iterable[float]) -> None:
         self._values = SortedWindow(WINDOW, values)
         self._recent = SortedWindow(RECENT, self._values)
-        self._known_level: float | None = None
+        self._known_level = None
 
 
 def _spread(ordered: Sequence[float]) -> float:

@@ -7,7 +7,6 @@ from bisect import bisect_right
 from dataclasses import dataclass, replace
 
 from engine.events import Advice, Alert, Audit, AuditFlag, End, Severity
-from engine.health.over_at_the_end import THE_RUN_IS_OVER, codes_over_with
 from pgs_tui.history.axis import LARGEST_STEP
 
 SHOWN: tuple[Severity, ...] = ("warning", "error", "critical")
@@ -115,6 +114,8 @@ class Incidents:
 
     def end_with(self, end: End) -> None:
         """The run has come to its end: close what is over with it."""
+        from engine.health.over_at_the_end import THE_RUN_IS_OVER, codes_over_with  # the first frame waits for no rules
+
         self._all = None
         codes = codes_over_with(end)
         for record in self._by_id.values():
