@@ -55,5 +55,10 @@ class ThemedApp(App[Goodbye], inherit_bindings=False):
         """What was shown before has not arrived: whoever shows something again and again should wait."""
         return isinstance(self._driver, SturdyDriver) and self._driver.is_behind
 
+    def on_resize(self) -> None:
+        """Send all cells, also where the size is the old one again: a terminal that was smaller meanwhile lost some."""
+        if self.screen_stack:
+            self.screen.refresh()
+
     def _display(self, screen: Screen[Any], renderable: RenderableType | None) -> None:
         super()._display(screen, frugal(renderable))
