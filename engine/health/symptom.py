@@ -120,7 +120,8 @@ class Symptom:
     """How grave an alert is, what it means, and what to try.
 
     `meaning` names in braces what the detector fills in; `ending` is added when the alert closes. From `grave_after`
-    steps on, the severity is `grave`. `beyond` says what to do beyond any key of a config.
+    steps in a row on, the severity is `grave`. `beyond` says what to do beyond any key of a config. With `lingers` an
+    incident is over only after so many steps without it: what comes back within them is the same one.
     """
 
     severity: Severity
@@ -130,7 +131,8 @@ class Symptom:
     grave_after: int | None = None
     ending: str = "over after {steps}"
     beyond: str = ""
+    lingers: int = 0
 
     def severity_after(self, steps: int) -> Severity:
-        """The severity of an incident of so many steps."""
+        """The severity of an incident of so many steps in a row."""
         return self.grave if self.grave_after is not None and steps >= self.grave_after else self.severity
