@@ -238,7 +238,8 @@ class Advice:
 class Alert:
     """An incident. The same `id` opens, updates and closes; `count` is the number of steps it has touched.
 
-    `metric` is the field of a step that `value` and `baseline` belong to ("loss", "grad_norm"), where they do.
+    `metric` is the field of a step that `value` and `baseline` belong to ("loss", "grad_norm"), where they do; `spread`
+    is the deviation that is usual around the baseline, where that was judged.
     """
 
     kind: ClassVar[str] = "alert"
@@ -251,6 +252,7 @@ class Alert:
     metric: str | None = None
     value: float | None = None
     baseline: float | None = None
+    spread: float | None = None
     count: int = 1
     advice: tuple[Advice, ...] = ()
     rows: tuple[int, ...] = ()

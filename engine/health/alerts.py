@@ -12,6 +12,7 @@ from engine.health.symptom import Facts
 from engine.health.symptoms import SYMPTOMS
 
 NO_WORDS: Mapping[str, str] = {}
+NUMBERS = ("value", "baseline", "spread")
 
 
 @dataclass(slots=True)
@@ -24,6 +25,7 @@ class _Incident:
     baseline: float | None
     rows: tuple[int, ...]
     measured: str | None = None
+    spread: float | None = None
     facts: Facts = field(default_factory=dict)
 
 
@@ -41,6 +43,7 @@ class IncidentLog:
         *,
         value: float | None = None,
         baseline: float | None = None,
+        spread: float | None = None,
         rows: tuple[int, ...] = (),
         measured: str | None = None,
         facts: Facts = NO_FACTS,
@@ -49,20 +52,21 @@ class IncidentLog:
     ) -> Alert:
         """Say that `code` holds at this step: opens the incident, or updates it.
 
-        Details and `words` fill in the meaning, in which value and baseline stand as `show` has them unless `words` do.
-        `measured` names the field of a step that value and baseline belong to; `facts` are what the advice needs.
+        Details and `words` fill in the meaning, in which value, baseline and spread stand as `show` has them unless
+        `words` do. `measured` names the field of a step that they belong to; `facts` are what the advice needs.
         """
-        meaning = SYMPTOMS[code].meaning.format(
-            **({"value": show(value), "baseline": show(baseline)} | details | dict(words)),
-        )
+        shown = {"value": show(value), "baseline": show(baseline), "spread": show(spread)}
+        meaning = SYMPTOMS[code].meaning.format(**(shown | details | dict(words)))
         known = self._open.get(code)
         if known is None:
             self._open[code] = incident = _Incident(
-                step, step, 1, meaning, value, baseline, rows, measured, dict(facts)
+                step, step, 1, meaning, value, baseline, rows, measured, spread, dict(facts)
             )
             return self._alert(code, incident, "open")
         known.last_step, known.count = step, known.count + 1
         known.meaning, known.value, known.rows, known.measured = meaning, value, rows, measured
+        if baseline is not None:
+            known.baseline, known.spread = baseline, spread
         known.facts = dict(facts)
         return self._alert(code, known, "update")
 
@@ -86,7 +90,7 @@ class IncidentLog:
     def state_dict(self) -> dict[str, Any]:
         """Return the open incidents for JSON; values may not be finite, so they are written as text."""
         return {
-            code: asdict(incident) | {"value": _as_text(incident.value), "baseline": _as_text(incident.baseline)}
+            code: asdict(incident) | {name: _as_text(getattr(incident, name)) for name in NUMBERS}
             for code, incident in self._open.items()
         }
 
@@ -101,7 +105,8 @@ class IncidentLog:
                 baseline=_from_text(saved["baseline"]),
                 rows=tuple(saved["rows"]),
                 measured=saved["measured"],
-                facts=saved.get("facts", {}),  # checkpoints of earlier versions have none
+                spread=_from_text(saved.get("spread")),  # checkpoints of earlier versions have none
+                facts=saved.get("facts", {}),  # nor these
             )
             for code, saved in state.items()
         }
@@ -117,6 +122,7 @@ class IncidentLog:
             metric=incident.measured,
             value=incident.value,
             baseline=incident.baseline,
+            spread=incident.spread,
             count=incident.count,
             advice=advise(code, self._settings, incident.facts),
             rows=incident.rows,

@@ -124,7 +124,7 @@ class StepsWatch:
                     rows=step.rows,
                     measured=verdict.metric if verdict else None,
                     metric=METRICS[verdict.metric] if verdict else "",
-                    spread=show(verdict.spread if verdict else None),
+                    spread=verdict.spread if verdict else None,
                     where="",
                     outcome=WAS_SKIPPED if step.skipped else IS_NOT_SAID,
                 )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from engine.events.types import Alert
 from engine.health.advice import advise, as_text, settings_of
 from engine.health.after_step import AfterStep, touch_non_finite
-from engine.health.alerts import IncidentLog, show
+from engine.health.alerts import IncidentLog
 from engine.health.nonfinite import NonFinite
 from engine.health.spike_share import SpikeCounter
 from engine.health.spikes import SpikeDetector, Verdict
@@ -190,7 +190,7 @@ class TrainingHealth:
                     rows=rows,
                     measured=verdict.metric,
                     metric=METRIC_NAMES[verdict.metric],
-                    spread=show(verdict.spread),
+                    spread=verdict.spread,
                     where=" at the last hidden state",
                     outcome=SKIPPED,
                 )

@@ -28,7 +28,7 @@ class Usual:
 
     level: float
     spread: float | None
-    """None where too few values came before."""
+    """None where it is not known: an alert may tell the level alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class At:
     """A step as the cursor shows it. A value that was not measured is None.
 
     `usual` has a metric where enough values came before; where an alert of a value far out spoke of the step, its
-    baseline is the level.
+    baseline is the level, and the deviation that it was judged by the spread.
     `rows`, `line` and `time` stand in the log alone: they are None until it was read, and where the log was replaced.
     """
 
@@ -113,8 +113,7 @@ def _usual(
             continue  # of a trend the baseline is where it began
         touch = incidents.touch(mark.incident_id, mark.step) if mark.incident_id else None
         if touch is not None and touch.baseline is not None and mark.metric in table.series:
-            known = usual.get(mark.metric)
-            usual[mark.metric] = Usual(touch.baseline, known.spread if known else None)
+            usual[mark.metric] = Usual(touch.baseline, touch.spread)
     return usual
 
 

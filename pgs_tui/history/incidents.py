@@ -24,6 +24,7 @@ class Touch:
     step: int
     value: float | None
     baseline: float | None
+    spread: float | None
     rows: tuple[int, ...]
 
 
@@ -151,6 +152,7 @@ class _Record:
         self.steps, self._counts = array("q"), array("q")
         self._values: list[float | None] = []
         self._baselines: list[float | None] = []
+        self._spreads: list[float | None] = []
         self._severities: list[Severity] = []
         self._rows: dict[int, tuple[int, ...]] = {}
         self._closed_at: int | None = None
@@ -185,7 +187,7 @@ class _Record:
 
     def touch(self, place: int) -> Touch:
         step = self.steps[place]
-        return Touch(step, self._values[place], self._baselines[place], self._rows.get(step, ()))
+        return Touch(step, self._values[place], self._baselines[place], self._spreads[place], self._rows.get(step, ()))
 
     def rewind(self, from_step: int) -> None:
         keep = bisect_right(self.steps, from_step)
@@ -194,7 +196,7 @@ class _Record:
             for step in self.steps[keep:]:
                 self._rows.pop(step, None)
             del self.steps[keep:], self._values[keep:], self._baselines[keep:], self._counts[keep:]
-            del self._severities[keep:]
+            del self._severities[keep:], self._spreads[keep:]
             self.incident = replace(self.incident, count=self._counts[-1], severity=self._severities[-1])
             self._describe()
         if was_closed:
@@ -205,6 +207,7 @@ class _Record:
         self.steps.append(step)
         self._values.append(alert.value)
         self._baselines.append(alert.baseline)
+        self._spreads.append(alert.spread)
         self._counts.append(min(max(alert.count, 0), LARGEST_STEP))
         self._severities.append(alert.severity)
         if alert.rows and len(self._rows) < MOST_ROWS:

@@ -79,7 +79,7 @@ def test_a_spike_names_value_baseline_and_rows() -> None:
     assert judgements[40].skip and not judgements[41].skip
     assert (opened.id, opened.state, opened.code, opened.step) == ("spike_skipped-41", "open", "SPIKE_SKIPPED", 41)
     assert opened.value == 9.41 and opened.baseline == 1.7 and opened.rows == (41,)
-    assert opened.meaning.startswith("loss 9.41, usually 1.7 ± ")
+    assert opened.spread and opened.meaning.startswith(f"loss 9.41, usually 1.7 ± {opened.spread:.3g}: ")
     assert opened.severity == "warning" and closed.state == "closed" and closed.id == opened.id
 
 

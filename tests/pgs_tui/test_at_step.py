@@ -11,6 +11,7 @@ import pytest
 
 from engine.events import Alert, Event, ModelInfo, Resume, Stamped, Start, Step, StepMemory, StepTime, decode, encode
 from engine.events.portions import portion_of
+from pgs_tui.history.at_step import Usual
 from pgs_tui.history.history import History
 from pgs_tui.history.log_lines import LogLines
 from tests.pgs_tui.making import stamped, step
@@ -86,11 +87,19 @@ def test_where_a_trend_began_is_not_what_is_usual_before_the_step_at_which_it_wa
 
 def test_an_alert_knows_best_what_was_usual_for_its_step() -> None:
     told = Alert(
-        id="a", state="open", code="SPIKE_TAKEN", severity="warning", meaning="m", step=6, metric="loss", baseline=1.25
+        id="a",
+        state="open",
+        code="SPIKE_TAKEN",
+        severity="warning",
+        meaning="m",
+        step=6,
+        metric="loss",
+        baseline=1.25,
+        spread=0.19,
     )
     at = history_of(*(step(number, 2.0) for number in range(1, 6)), told, step(6, 9.0)).at(6)
     assert at is not None
-    assert at.usual["loss"].level == 1.25
+    assert at.usual["loss"] == Usual(1.25, 0.19)
     assert [mark.kind for mark in at.marks] == ["spike"]
 
 

@@ -144,6 +144,7 @@ def _alert(number: int) -> Alert:
         metric="loss",
         value=9.4 if spike else math.nan,
         baseline=1.7,
+        spread=0.11 if spike else None,
         count=1 + SPIKES.index(number) if spike else 1,
         rows=(2 * number, 2 * number + 1),
         advice=(Advice(key="train.learning_rate", value=1e-6, why="smaller steps do not jump that far"),),
