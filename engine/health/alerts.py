@@ -27,6 +27,16 @@ class _Incident:
     measured: str | None = None
     spread: float | None = None
     facts: Facts = field(default_factory=dict)
+    quiet: int = 0
+    """Steps without it since it held last, of those that linger."""
+    in_a_row: int = 1
+    longest_row: int = 1
+
+    def goes_on_at(self, step: int) -> None:
+        """It holds at one more step, which begins a new row where it was quiet between."""
+        self.in_a_row = 1 if self.quiet else self.in_a_row + 1
+        self.longest_row = max(self.longest_row, self.in_a_row)
+        self.last_step, self.count, self.quiet = step, self.count + 1, 0
 
 
 class IncidentLog:
@@ -63,24 +73,33 @@ class IncidentLog:
                 step, step, 1, meaning, value, baseline, rows, measured, spread, dict(facts)
             )
             return self._alert(code, incident, "open")
-        known.last_step, known.count = step, known.count + 1
+        known.goes_on_at(step)
         known.meaning, known.value, known.rows, known.measured = meaning, value, rows, measured
         if baseline is not None:
             known.baseline, known.spread = baseline, spread
         known.facts = dict(facts)
         return self._alert(code, known, "update")
 
-    def clear(self, code: str) -> Alert | None:
-        """Say that `code` holds no longer: closes its incident if there is one."""
-        incident = self._open.pop(code, None)
+    def clear(self, code: str, at_once: bool = False) -> Alert | None:
+        """Say that `code` does not hold at this step: closes its incident if there is one.
+
+        One that lingers closes after so many such steps, or `at_once`.
+        """
+        incident = self._open.get(code)
         if incident is None:
             return None
+        incident.quiet += 1
+        if incident.quiet < SYMPTOMS[code].lingers and not at_once:
+            return None
+        del self._open[code]
         steps = "1 step" if incident.count == 1 else f"{incident.count} steps"
         incident.meaning = f"{incident.meaning}; {SYMPTOMS[code].ending.format(steps=steps)}"
         return self._alert(code, incident, "closed")
 
     def clear_all(self, *codes: str) -> list[Alert]:
-        """Say that none of these codes holds: closes their incidents."""
+        """Say that none of these codes holds at this step: closes their incidents."""
+        if self._open.keys().isdisjoint(codes):
+            return []
         closed = (self.clear(code) for code in codes)
         return [alert for alert in closed if alert is not None]
 
@@ -107,6 +126,9 @@ class IncidentLog:
                 measured=saved["measured"],
                 spread=_from_text(saved.get("spread")),  # checkpoints of earlier versions have none
                 facts=saved.get("facts", {}),  # nor these
+                quiet=saved.get("quiet", 0),
+                in_a_row=saved.get("in_a_row", saved["count"]),
+                longest_row=saved.get("longest_row", saved["count"]),
             )
             for code, saved in state.items()
         }
@@ -116,7 +138,7 @@ class IncidentLog:
             id=f"{code.lower()}-{incident.first_step}",
             state=state,
             code=code,
-            severity=SYMPTOMS[code].severity_after(incident.count),
+            severity=SYMPTOMS[code].severity_after(incident.longest_row),
             meaning=incident.meaning,
             step=incident.last_step,
             metric=incident.measured,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from engine.health.remedies import HALF_THE_RATE_OF_SPIKES
+from engine.health.spikes import NEAR
 from engine.health.symptom import Symptom
 
 SYMPTOMS = {
@@ -12,5 +13,6 @@ SYMPTOMS = {
         (HALF_THE_RATE_OF_SPIKES,),
         grave="error",
         grave_after=5,
+        lingers=NEAR,
     ),
 }

@@ -22,6 +22,9 @@ from engine.health.partners import RATE
 from engine.health.remedies import HALF_THE_RATE_OF_SPIKES
 from engine.health.symptom import Remedy, Symptom, times
 
+NEAR = 20
+"""Spikes with fewer steps between them are one incident."""
+
 SYMPTOMS = {
     "SPIKE_SKIPPED": Symptom(
         "warning",
@@ -29,6 +32,7 @@ SYMPTOMS = {
         (HALF_THE_RATE_OF_SPIKES,),
         grave="error",
         grave_after=5,
+        lingers=NEAR,
     ),
     "SPIKE_TAKEN": Symptom(
         "warning",
@@ -36,6 +40,7 @@ SYMPTOMS = {
         (HALF_THE_RATE_OF_SPIKES,),
         grave="error",
         grave_after=5,
+        lingers=NEAR,
     ),
     "LEVEL_SHIFT": Symptom(
         "warning",

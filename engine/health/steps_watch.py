@@ -62,7 +62,7 @@ class StepsWatch:
             return due
         if isinstance(event, Resume):
             self._begin()
-            cleared = (self._incidents.clear(code) for code in JUDGED_HERE)
+            cleared = (self._incidents.clear(code, at_once=True) for code in JUDGED_HERE)
             self._waiting += [alert for alert in cleared if alert is not None]
         elif isinstance(event, Step) and event.rank == 0 and not self._judged_elsewhere.issuperset(JUDGED_HERE):
             self._waiting += self._judge(event)

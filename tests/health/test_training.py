@@ -13,6 +13,7 @@ import pytest
 from engine.config.schema import Config, Model, Train
 from engine.events import Alert, decode, encode
 from engine.health import Judgement, TrainingHealth
+from engine.health.spikes import NEAR
 
 
 def make_health(**train: Any) -> TrainingHealth:
@@ -73,7 +74,7 @@ def test_nan_that_comes_goes_and_comes_to_stay_is_two_incidents() -> None:
 
 
 def test_a_spike_names_value_baseline_and_rows() -> None:
-    judgements = judge_all(make_health(), [1.7] * 40 + [9.41, 1.7])
+    judgements = judge_all(make_health(), [1.7] * 40 + [9.41] + [1.7] * NEAR)
     opened, closed = alerts_of(judgements)
 
     assert judgements[40].skip and not judgements[41].skip
@@ -92,13 +93,42 @@ def test_an_infinite_gradient_is_named() -> None:
 
 
 def test_one_cause_ends_when_another_begins() -> None:
-    judgements = judge_all(make_health(), [2.0] * 30 + [9.0, math.nan, 2.0])
+    judgements = judge_all(make_health(), [2.0] * 30 + [9.0, math.nan] + [2.0] * NEAR)
     assert [(alert.code, alert.state) for alert in alerts_of(judgements)] == [
         ("SPIKE_SKIPPED", "open"),
-        ("SPIKE_SKIPPED", "closed"),
         ("NON_FINITE_LOSS", "open"),
         ("NON_FINITE_LOSS", "closed"),
+        ("SPIKE_SKIPPED", "closed"),
     ]
+
+
+def test_spikes_near_each_other_are_one_incident_each_with_its_own_baseline() -> None:
+    losses: list[float | None] = [2.0 - 0.001 * step for step in range(1, 201)]
+    for step in (60, 75, 94, 150):
+        losses[step - 1] = 9.0
+    judgements = judge_all(make_health(), losses)
+    alerts = alerts_of(judgements, "SPIKE_SKIPPED")
+
+    assert [step for step, judgement in enumerate(judgements, 1) if judgement.skip] == [60, 75, 94, 150]
+    assert [(alert.state, alert.step, alert.count) for alert in alerts] == [
+        ("open", 60, 1),
+        ("update", 75, 2),
+        ("update", 94, 3),
+        ("closed", 94, 3),
+        ("open", 150, 1),
+        ("closed", 150, 1),
+    ]
+    usual = [alert.baseline for alert in alerts if alert.state != "closed" and alert.baseline is not None]
+    assert usual == sorted(usual, reverse=True) and len(set(usual)) == 4, "as it was at that step"
+    assert alerts[3].meaning.endswith("over after 3 steps")
+
+
+def test_only_spikes_in_a_row_make_their_incident_graver() -> None:
+    scattered: list[float | None] = [9.0 if step > 40 and step % 12 == 0 else 2.0 for step in range(1, 161)]
+    assert {alert.severity for alert in alerts_of(judge_all(make_health(), scattered), "SPIKE_SKIPPED")} == {"warning"}
+    in_a_row: list[float | None] = [2.0] * 40 + [9.0, 2.0] + [9.0 * 2**step for step in range(5)] + [2.0] * 5
+    severities = [alert.severity for alert in alerts_of(judge_all(make_health(), in_a_row), "SPIKE_SKIPPED")]
+    assert severities == [*["warning"] * 5, "error"]
 
 
 def test_a_step_without_loss_tokens_is_skipped_and_counted() -> None:
@@ -198,9 +228,9 @@ def test_alerts_survive_the_event_file() -> None:
 
 @pytest.mark.parametrize("wants_skips", [True, False])
 def test_a_spike_is_flagged_whether_or_not_it_is_skipped(wants_skips: bool) -> None:
-    judgements = judge_all(make_health(spike_detection=wants_skips), [1.7] * 40 + [9.41, 1.7, math.nan, 1.7])
+    judgements = judge_all(make_health(spike_detection=wants_skips), [1.7] * 40 + [9.41, 1.7, math.nan] + [1.7] * NEAR)
     assert [step for step, judgement in enumerate(judgements, 1) if judgement.is_flagged] == [41, 43]
-    assert [judgement.skip for judgement in judgements[40:]] == [wants_skips, False, True, False]
+    assert [judgement.skip for judgement in judgements[40:44]] == [wants_skips, False, True, False]
     opened = alerts_of(judgements)[0]
     assert (opened.code, opened.value, opened.rows) == ("SPIKE_SKIPPED" if wants_skips else "SPIKE_TAKEN", 9.41, (41,))
     assert [alert.state for alert in alerts_of(judgements, opened.code)] == ["open", "closed"]

@@ -92,8 +92,8 @@ def test_a_spike_is_skipped_and_named(train: Train, monkeypatch: pytest.MonkeyPa
     break_loss(monkeypatch, lambda step: step == 40, lambda loss: loss * 5)
     done = train("--train.max_steps", 45, "--train.learning_rate", 1e-4)
     assert [step.step for step in done.of(Step) if step.skipped] == [40]
-    [opened, closed] = alerts(done, "SPIKE_SKIPPED")
-    assert (opened.step, opened.state, closed.state) == (40, "open", "closed") and opened.advice
+    [opened] = alerts(done, "SPIKE_SKIPPED")  # five steps later nobody knows whether spikes are over
+    assert (opened.step, opened.state) == (40, "open") and opened.advice
 
 
 def test_too_many_skipped_steps_end_the_run_with_advice(train: Train, monkeypatch: pytest.MonkeyPatch) -> None:
