@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from engine.events.types import (
+    Alert,
     Checkpoint,
     Eval,
     Event,
@@ -21,6 +22,7 @@ from engine.events.types import (
     StepMemory,
     StepTime,
 )
+from engine.health import RunWatch
 
 Fault = Callable[[Step], Step]
 LONGEST, ROWS = 2048, 4
@@ -143,3 +145,8 @@ def from_step(first: int, change: Callable[[Step], Step], last: int | None = Non
 def slower(step: Step, seconds: float, **parts: float) -> Step:
     """The step with so many seconds more, and parts of it at other values."""
     return replace(step, dt=step.dt + seconds, time=replace(step.time, **parts))
+
+
+def watched(events: Iterable[Stamped], watch: RunWatch | None = None) -> list[Alert]:
+    watch = watch or RunWatch({})
+    return [alert for stamped in events for alert in watch.take(stamped)]

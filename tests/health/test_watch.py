@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import random
-from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -18,7 +17,7 @@ from engine.health import JUDGED, SYMPTOMS, RunWatch, TrainingHealth
 from engine.health.above_start import AboveStartDetector
 from engine.health.watch import WATCHED
 
-from .synthetic import Fault, SyntheticRun, from_step, slower
+from .synthetic import Fault, SyntheticRun, from_step, slower, watched
 
 WRONG_FROM = 800
 CONFIG = Config(model=Model(name_or_path="m"), train=Train(optimizer="adamw"))
@@ -38,11 +37,6 @@ def judged(run: SyntheticRun) -> list[Alert]:
             )
             alerts += (*gate.alerts, *after)
     return alerts
-
-
-def watched(events: Iterable[Stamped], watch: RunWatch | None = None) -> list[Alert]:
-    watch = watch or RunWatch({})
-    return [alert for stamped in events for alert in watch.take(stamped)]
 
 
 def test_a_healthy_run_of_20_000_steps_raises_nothing() -> None:
@@ -186,72 +180,6 @@ def test_what_is_wrong_is_one_incident_and_soon(code: str, latest: int, kind: di
 def test_every_watched_code_is_tried_here_and_stands_in_the_table() -> None:
     assert {code for code, _, _ in WRONG.values()} == set(WATCHED)
     assert set(WATCHED) <= set(JUDGED) <= SYMPTOMS.keys()
-
-
-def slow_step(**fields: Any) -> Alert:
-    """What is told of one slow step with these fields or parts of its time."""
-    parts = {name: fields.pop(name) for name in ("data", "gc") if name in fields}
-    fault = from_step(810, lambda step: replace(slower(step, 6.0, **parts), **fields), 810)
-    return watched(SyntheticRun(steps=820, seed=1, fault=fault).events(), RunWatch({"data.num_workers": 0}))[0]
-
-
-@pytest.mark.parametrize(
-    ("fields", "said", "key"),
-    [
-        ({"data": 6.0}, "6 s of it waited for data", "data.num_workers"),
-        ({"gc": 5.0}, "5 s of it collected garbage", None),
-        ({"recompiles": 2}, "2 graphs were compiled in it", "model.compile"),
-        ({}, "no cause is seen", None),
-    ],
-    ids=["data", "gc", "compiler", "none"],
-)
-def test_a_slow_step_tells_its_cause(fields: dict[str, Any], said: str, key: str | None) -> None:
-    alert = slow_step(**fields)
-    assert said in alert.meaning
-    assert [advice.key for advice in alert.advice] == ([key] if key else [])
-
-
-@pytest.mark.parametrize(
-    ("reading", "said"),
-    [
-        ({"throttle": ("power brake",)}, "the GPU's clocks were low: power brake"),
-        ({"io_pressure": 63.0}, "processes waited for the disk 63 % of the time"),
-        ({"used_by_others": 11.0}, "another process uses the GPU (11.0 GiB)"),
-    ],
-    ids=["throttling", "disk", "neighbour"],
-)
-def test_a_slow_step_tells_what_was_beside_it(reading: dict[str, Any], said: str) -> None:
-    def beside(number: int, found: Gpu | Host) -> Gpu | Host:
-        is_meant = number == 810 and all(hasattr(found, name) for name in reading)
-        return replace(found, **reading) if is_meant else found
-
-    run = SyntheticRun(
-        steps=820, seed=1, fault=from_step(810, lambda step: slower(step, 6.0), 810), reading_fault=beside
-    )
-    alert = next(alert for alert in watched(run.events()) if alert.code == "STEP_SLOW")
-    assert said in alert.meaning
-
-
-def test_a_slow_step_on_the_cpu_tells_that_other_programs_wanted_the_cores() -> None:
-    def busy(number: int, found: Gpu | Host) -> Gpu | Host:
-        return replace(found, cpu_pressure=91.0) if isinstance(found, Host) else found
-
-    fault = from_step(810, lambda step: slower(step, 6.0), 810)
-    events = list(SyntheticRun(steps=820, seed=1, fault=fault, reading_fault=busy).events())
-    on_a_gpu, on_the_cpu = watched(events), watched(one for one in events if not isinstance(one.event, Gpu))
-    assert "no cause is seen" in on_a_gpu[0].meaning  # a machine of many cores always has somebody waiting for one
-    assert "processes waited for a core 91 % of the time" in on_the_cpu[0].meaning
-    stalled = from_step(810, lambda step: slower(step, 60.0), 810)
-    events = list(SyntheticRun(steps=820, seed=1, fault=stalled, reading_fault=busy).events())
-    (stall, _) = watched(one for one in events if not isinstance(one.event, Gpu))
-    assert stall.code == "STALL" and "no cause is seen" in stall.meaning
-
-
-def test_a_stall_right_after_an_evaluation_says_so() -> None:
-    run = SyntheticRun(steps=820, seed=1, fault=from_step(801, lambda step: slower(step, 60.0), 801))
-    alert = watched(run.events(), RunWatch({"data.eval_every": 200}))[0]
-    assert alert.code == "STALL" and "it came right after an evaluation" in alert.meaning
-    assert [(advice.key, advice.value) for advice in alert.advice] == [("data.eval_every", 400)]
 
 
 def test_a_run_that_diverges_early_is_seen_early_and_not_taken_for_one_that_learns_by_heart() -> None:
