@@ -13,6 +13,7 @@ import math
 import statistics
 from collections import deque
 from dataclasses import dataclass
+from operator import mul
 from typing import Any
 
 from engine.health.partners import RATE
@@ -111,8 +112,11 @@ class FlatDetector:
 
 def _slope(values: deque[float]) -> tuple[float, float]:
     """Return the slope of the least-squares line per step, and its standard error."""
-    steps = range(len(values))
-    slope, intercept = statistics.linear_regression(steps, values)
-    residuals = math.fsum((value - intercept - slope * step) ** 2 for step, value in zip(steps, values, strict=True))
-    steps_spread = len(values) * (len(values) ** 2 - 1) / 12  # sum of squared distances of the steps from their mean
-    return slope, math.sqrt(residuals / (len(values) - 2) / steps_spread)
+    count = len(values)
+    middle, level = (count - 1) / 2, math.fsum(values) / count
+    from_middle = [step - middle for step in range(count)]
+    steps_spread = count * (count**2 - 1) / 12  # sum of squared distances of the steps from their mean
+    slope = math.fsum(map(mul, from_middle, [value - level for value in values])) / steps_spread
+    intercept = level - slope * middle
+    residuals = math.fsum([(value - intercept - slope * step) ** 2 for step, value in enumerate(values)])
+    return slope, math.sqrt(residuals / (count - 2) / steps_spread)
