@@ -79,7 +79,7 @@ def test_from_a_poisoned_row_to_its_line(run: RunDir, flagged: int, tmp_path: Pa
     terminal = Terminal(program("attach", str(run.path)), variables, size=(120, 36))
     try:
         terminal.wait_for("finished", "alerts (")
-        chosen = f"› ▲ {flagged}"
+        chosen = f" step {flagged}  loss"  # the line of the cursor, which stands where the alert struck
         for _ in range(40):
             terminal.type(b"N")
             terminal.wait_until_read()
