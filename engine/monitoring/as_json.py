@@ -7,7 +7,7 @@ from typing import Any
 
 from engine.events import Eval, Step
 from engine.events.codec import to_strict_json
-from engine.monitoring.incidents import Incident
+from engine.health.incident_record import incident_record
 from engine.monitoring.source import Source
 from engine.monitoring.summary import METRICS, Told
 
@@ -32,7 +32,7 @@ def document(source: Source) -> dict[str, Any]:
         "best": _evaluation(summary.best),
         "age": source.age,
         "skipped": summary.skipped,
-        "incidents": [_incident(one) for one in summary.incidents],
+        "incidents": [incident_record(one) for one in summary.incidents],
         "forgotten": summary.incidents.forgotten,
         "health": health.word,
         "healthy": health.is_well,
@@ -49,7 +49,7 @@ def change(told: Told) -> dict[str, Any]:
     record = {
         "t": told.t,
         "change": told.change or "told",
-        "incident": _incident(told.incident) if told.incident is not None else None,
+        "incident": incident_record(told.incident) if told.incident is not None else None,
         "words": told.words or None,
     }
     found: dict[str, Any] = to_strict_json(record)
@@ -67,24 +67,3 @@ def _evaluation(evaluation: Eval | None) -> dict[str, Any] | None:
     if evaluation is None:
         return None
     return {"step": evaluation.step, "loss": evaluation.loss, "name": evaluation.name}
-
-
-def _incident(one: Incident) -> dict[str, Any]:
-    return {
-        "id": one.id,
-        "code": one.code,
-        "severity": one.severity,
-        "open": one.open,
-        "step": one.step,
-        "last_step": one.last_step,
-        "count": one.count,
-        "metric": one.metric,
-        "value": one.value,
-        "baseline": one.baseline,
-        "meaning": one.meaning,
-        "advice": [
-            {"key": advice.key, "value": advice.value, "why": advice.why, "also": [list(pair) for pair in advice.also]}
-            for advice in one.advice
-        ],
-        "rows": list(one.rows),
-    }

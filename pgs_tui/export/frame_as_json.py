@@ -8,9 +8,9 @@ from typing import Any
 
 from engine.events import Eval, Gpu
 from engine.events.codec import to_strict_json
+from engine.health.incident_record import incident_record
 from pgs_tui.drawing.curves import Curves
 from pgs_tui.export.frame import ChartFrame, Frame
-from pgs_tui.history.incidents import Incident
 from pgs_tui.history.series import Columns
 from pgs_tui.panel_names import WORDS
 from pgs_tui.widgets.memory_panel import MemoryView
@@ -46,7 +46,7 @@ def document(frame: Frame) -> dict[str, Any]:
         "time_parts": dict(frame.parts.shares),
         "gpus": [_gpu(gpu) for gpu in frame.gpus],
         "ranks": list(frame.ranks),
-        "incidents": [_incident(one) for one in frame.incidents],
+        "incidents": [incident_record(one) for one in frame.incidents],
         "notes": list(frame.notes),
     }
     found: dict[str, Any] = to_strict_json(record)
@@ -112,25 +112,4 @@ def _gpu(gpu: Gpu) -> dict[str, Any]:
         "power": gpu.power,
         "throttle": list(gpu.throttle),
         "error": gpu.error,
-    }
-
-
-def _incident(one: Incident) -> dict[str, Any]:
-    return {
-        "id": one.id,
-        "code": one.code,
-        "severity": one.severity,
-        "open": one.open,
-        "step": one.step,
-        "last_step": one.last_step,
-        "count": one.count,
-        "metric": one.metric,
-        "value": one.value,
-        "baseline": one.baseline,
-        "meaning": one.meaning,
-        "advice": [
-            {"key": advice.key, "value": advice.value, "why": advice.why, "also": [list(pair) for pair in advice.also]}
-            for advice in one.advice
-        ],
-        "rows": list(one.rows),
     }
