@@ -55,6 +55,10 @@ class RunDir:
         return self.path / "control.jsonl"
 
     @property
+    def lock(self) -> Path:
+        return self.path / "run.lock"
+
+    @property
     def checkpoints(self) -> Path:
         return self.path / "checkpoints"
 

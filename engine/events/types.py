@@ -281,12 +281,17 @@ class Resume:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ack:
-    """The answer to a command from `control.jsonl`."""
+    """The answer to a command from `control.jsonl`, for everybody who looks at the run.
+
+    `id` is the command's own, `cmd` what was asked and `by` who asked; each is empty where the line did not tell.
+    """
 
     kind: ClassVar[str] = "ack"
     id: str
     ok: bool
     message: str
+    cmd: str = ""
+    by: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
