@@ -93,26 +93,42 @@ class CurveLayer:
 
 
 class Canvas:
-    """Raw values and, where there is one, the smoothed line over them."""
+    """Further curves, over them the raw values, and over these, where there is one, the smoothed line."""
 
-    def __init__(self, limits: Limits, glyphs: GlyphName, width: int, height: int, smoothed: bool) -> None:
+    def __init__(
+        self,
+        limits: Limits,
+        glyphs: GlyphName,
+        width: int,
+        height: int,
+        smoothed: bool,
+        others: Sequence[Role] = (),
+    ) -> None:
+        """`others` are the roles of the further curves, the lowest first."""
         self._raw = CurveLayer(limits, glyphs, width, height, clipped=False)
         self._smooth = CurveLayer(limits, glyphs, width, height, clipped=True) if smoothed else None
         self._raw_cells = cells_of_masks(glyphs, "raw" if smoothed else "accent")
         self._smooth_cells = cells_of_masks(glyphs, "accent")
+        self._others = [CurveLayer(limits, glyphs, width, height, clipped=True) for _ in others]
+        self._other_cells = [cells_of_masks(glyphs, role) for role in others]
         self.rows: list[list[Span]] = [[BLANK] * width for _ in range(height)]
         """The cells as they are. Whoever puts something over them works on a copy."""
         self.columns_drawn = 0
         """How many cell columns the last drawing has looked at."""
 
-    def draw(self, raw: Columns, smooth: Columns | None) -> None:
+    def draw(self, raw: Columns, smooth: Columns | None, others: Sequence[Columns] = ()) -> None:
         """Bring the cells up to date."""
         first = self._raw.draw(raw)
         if self._smooth is not None and smooth is not None:
             first = min(first, self._smooth.draw(smooth))
+        for layer, columns in zip(self._others, others, strict=True):
+            first = min(first, layer.draw(columns))
         width = self._raw.raster.width
         self.columns_drawn = width - first
         if first >= width:
+            return
+        if self._others:
+            self._paint_all(first)
             return
         below, over = self._raw_cells, self._smooth_cells
         if self._smooth is None:
@@ -125,3 +141,19 @@ class Canvas:
                 over[above] if above else below[mask]
                 for mask, above in zip(raw_masks[first:], smooth_masks[first:], strict=True)
             ]
+
+    def masks_of_others(self) -> list[list[bytearray]]:
+        """Of each further curve the rows of cells, not 0 where it has a dot."""
+        return [layer.raster.masks for layer in self._others]
+
+    def _paint_all(self, first: int) -> None:
+        layers = [*zip(self._others, self._other_cells, strict=True), (self._raw, self._raw_cells)]
+        if self._smooth is not None:
+            layers.append((self._smooth, self._smooth_cells))
+        for place, row in enumerate(self.rows):
+            cells = [BLANK] * (len(row) - first)
+            for layer, painted in layers:
+                masks = layer.raster.masks[place][first:]
+                if any(masks):
+                    cells = [painted[mask] if mask else below for mask, below in zip(masks, cells, strict=True)]
+            row[first:] = cells

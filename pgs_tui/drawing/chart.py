@@ -19,10 +19,12 @@ from pgs_tui.drawing.chart_layers import (
     put_cursor,
     put_reference,
 )
-from pgs_tui.drawing.curves import ChartMark, Curves, Flag
+from pgs_tui.drawing.curve_signs import put_curve_signs
+from pgs_tui.drawing.curves import ChartMark, Curves, Flag, Other
 from pgs_tui.drawing.lines import Line, merged
 from pgs_tui.drawing.raster import GLYPHS
 from pgs_tui.drawing.ticks import Frame, XAxis, frame_of
+from pgs_tui.history.series import Columns
 from pgs_tui.look import GlyphName
 
 __all__ = [
@@ -34,6 +36,7 @@ __all__ = [
     "Curves",
     "Flag",
     "LiveChart",
+    "Other",
     "dot_columns",
     "limits_of",
     "render",
@@ -52,20 +55,43 @@ def limits_of(curves: Curves, log: bool, previous: Limits | None) -> Limits | No
     """Limits that show all that is usual, the previous ones while they fit; None without any finite value.
 
     The smoothed line widens a linear axis only so far as `widened` allows: one outlier would otherwise hold the axis
-    wide for as long as the average takes to forget it. Where the line leaves them, the border says so.
+    wide for as long as the average takes to forget it. Where the line leaves them, the border says so. Further curves
+    widen it likewise, unless there are no raw values: then they alone say what is usual.
     """
     low, high = curves.raw.extent()
+    if low > high and curves.others:
+        return _limits_of_others(curves, log, previous)
     points = [value for _, value in curves.points if isfinite(value)]
     low, high = min(points, default=low) if low > high else min([low, *points]), max([high, *points])
     if low > high:
         return None
     if log:
-        shown = (*curves.raw.low, *curves.raw.high, *(curves.smooth.low if curves.smooth is not None else ()), *points)
+        lines = _lines_of(curves)
+        shown = (*curves.raw.low, *curves.raw.high, *(low for line in lines for low in line.low), *points)
         positive = [value for value in shown if 0 < value < inf]
-        average_high = curves.smooth.extent()[1] if curves.smooth is not None else high
-        return choose_limits(min(positive, default=inf), max(high, average_high), previous, log=True)
+        highest = max([high, *(line.extent()[1] for line in lines)])
+        return choose_limits(min(positive, default=inf), highest, previous, log=True)
     usual = low, robust_top([*curves.raw.high, *points], low)
-    return choose_limits(*(widened(usual, curves.smooth) if curves.smooth is not None else usual), previous)
+    for one in _lines_of(curves):
+        usual = widened(usual, one)
+    return choose_limits(*usual, previous)
+
+
+def _lines_of(curves: Curves) -> list[Columns]:
+    smooth = [curves.smooth] if curves.smooth is not None else []
+    return [*smooth, *(other.columns for other in curves.others)]
+
+
+def _limits_of_others(curves: Curves, log: bool, previous: Limits | None) -> Limits | None:
+    columns = [other.columns for other in curves.others]
+    low = min(one.extent()[0] for one in columns)
+    highs = [value for one in columns for value in one.high if isfinite(value)]
+    if not highs:
+        return None
+    if log:
+        positive = [value for one in columns for value in (*one.low, *one.high) if 0 < value < inf]
+        return choose_limits(min(positive, default=inf), max(highs), previous, log=True)
+    return choose_limits(low, robust_top(highs, low), previous)
 
 
 def render(curves: Curves, width: int, height: int, limits: Limits | None, glyphs: GlyphName) -> tuple[Line, ...]:
@@ -124,16 +150,20 @@ class LiveChart:
         return self._frame
 
     def _cells_of(self, curves: Curves, width: int, height: int, limits: Limits, glyphs: GlyphName) -> Cells:
-        key = (width, height, limits, glyphs, curves.smooth is None)
+        roles = [other.role for other in curves.others]
+        key = (width, height, limits, glyphs, curves.smooth is None, roles)
         if self._canvas is None or key != self._canvas_key:
             self._canvas_key = key
-            self._canvas = Canvas(limits, glyphs, width, height, smoothed=curves.smooth is not None)
-        self._canvas.draw(curves.raw, curves.smooth)
+            self._canvas = Canvas(limits, glyphs, width, height, curves.smooth is not None, roles)
+        self._canvas.draw(curves.raw, curves.smooth, [other.columns for other in curves.others])
         self.columns_drawn = self._canvas.columns_drawn
         cells = [list(row) for row in self._canvas.rows]
         per_cell = GLYPHS[glyphs].columns
         plane = Plane(width, height, curves.raw.start, curves.raw.end, limits, glyphs)
         put_reference(cells, plane, curves.reference)
+        for other in curves.others:
+            put_clipped(cells, limits, other.columns, per_cell, other.role)
+        put_curve_signs(cells, self._canvas.masks_of_others(), curves.others)
         if curves.smooth is not None:
             put_clipped(cells, limits, curves.smooth, per_cell, "accent")
         put_clipped(cells, limits, curves.raw, per_cell, "warn")

@@ -79,7 +79,8 @@ class Signs:
         """Over the curves: points at their values, signs in the top row, and the words of one of them."""
         if not cells:
             return
-        key = (plane, curves.points, curves.marks, curves.flags, curves.raw.marks)
+        not_finite = [(other.columns.marks, other.role) for other in curves.others]
+        key = (plane, curves.points, curves.marks, curves.flags, curves.raw.marks, not_finite)
         if key != self._key:
             self._key = key
             self._points = list(_points(plane, curves))
@@ -172,6 +173,8 @@ def _top_row(plane: Plane, curves: Curves) -> dict[int, Span]:
         if column is not None:
             top[column] = (CLIPPED, flag.role)
     per_cell = GLYPHS[plane.glyphs].columns
+    for other in curves.others:
+        top |= {column // per_cell: (NOT_FINITE, other.role) for column in other.columns.marks}
     top |= {column // per_cell: (NOT_FINITE, "bad") for column in curves.raw.marks if column // per_cell < plane.width}
     return top
 

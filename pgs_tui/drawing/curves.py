@@ -36,10 +36,23 @@ class ChartMark(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class Other:
+    """A further curve, such as that of another run. Its `sign`, one cell, stands on it here and there: a name without
+    a colour.
+    """
+
+    columns: Columns
+    role: Role
+    name: str = ""
+    sign: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Curves:
     """The raw values, the smoothed line over them, single points, and what is marked.
 
-    `raw` and `smooth` have the same columns over the same part of the x axis, in whose unit every position here is.
+    `raw`, `smooth` and `others` have the same columns over the same part of the x axis, in whose unit every position
+    here is.
     """
 
     raw: Columns
@@ -53,3 +66,5 @@ class Curves:
     """A value drawn as a line from left to right, such as what was estimated. It does not widen the limits."""
     labels: Callable[[float], str] | None = None
     """Words for a position on the x axis; without it they are whole numbers."""
+    others: tuple[Other, ...] = ()
+    """Further curves, drawn below `raw`, each over those before it."""
