@@ -15,6 +15,7 @@ from engine.rundir import RunDir
 from pgs_tui.runs.console import ConsoleTail
 from pgs_tui.runs.growing_arrays import keep_large_arrays_apart
 from pgs_tui.runs.life import Engine, Life
+from pgs_tui.runs.link_status import LinkStatus
 from pgs_tui.runs.past import FOLLOWED_BYTES, Past
 
 FASTEST = 0.1
@@ -72,8 +73,12 @@ class Update:
     """A sample of the past to be drawn while it is read; all of it comes again, so it must not be kept."""
     progress: float | None = None
     """The share of the past that has been read, while `loading`."""
+    preview: bool = False
+    """These events stand behind a past that is still being read: to be drawn with the survey. They come again."""
     trouble: str | None = None
     """Why the log cannot be read at the moment; it is tried again."""
+    link: LinkStatus | None = None
+    """How things stand with the machine where the run is, if that is another one."""
 
 
 class Follower:
