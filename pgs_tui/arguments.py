@@ -11,7 +11,10 @@ from pgs_tui.look import THEME_NAMES, ThemeName
 HELP = """\
 usage: pgs-tui [--gpu NAME | --gpu_memory_gb N]
        pgs-tui CONFIG [--section.field VALUE ...]
-       pgs-tui attach [RUN]
+       pgs-tui attach [RUN | USER@HOST:PATH | LOG] [--readonly]
+       pgs-tui runs [DIR | USER@HOST:DIR]
+       pgs-tui compare RUN RUN ...
+       pgs-tui replay RUN [--speed N] [--at STEP]
        pgs-tui --once [RUN] [--json]
        pgs-tui export [RUN] --svg | --text | --csv | --markdown [--panel NAME] [--out FILE]
        pgs-tui inspect [CONFIG | RUN] [--row N] [--section.field VALUE ...]
@@ -21,14 +24,19 @@ Without a CONFIG it lists those below this folder: what each trains, its memory,
 last run went. With one (a YAML file, or a name such as quickstart) it trains it in a process of its own and shows it
 live. The run goes on when this window closes; attach opens it again, --once prints it as it is now, export writes a
 chart of it, its steps or a report into a file. RUN is a path, a run id, the beginning of one, or latest; without it,
-the newest run that is going. inspect shows the data of a config or a run as training sees it:
-every token, which of them are trained, and what is odd. profile shows whether it fits a GPU, before anything is
-downloaded, and what other values of its keys would change.
+the newest run that is going. Over SSH the far machine needs nothing but a shell. LOG is what another tool wrote:
+trainer_state.json, TensorBoard event files, or a console log. runs lists all runs below a folder, compare lays the
+curves of up to six over each other, replay plays one as it was. inspect shows the data of a config or a run as
+training sees it: every token, which of them are trained, and what is odd. profile shows whether it fits a GPU, before
+anything is downloaded, and what other values of its keys would change.
 
   --section.field VALUE   override a value of the config, for example --train.learning_rate 1e-5
   --theme NAME            dark, light, or terminal (its own 16 colours); --light is short for the second
   --mouse                 let the mouse set the focus (off: the terminal's own text selection works; with it, hold
                           Shift, or Option on a Mac, to select text)
+  --readonly              with attach and runs: no key changes a run or writes a file
+  --speed N               with replay: how many times as fast as it was, 1 to 1000
+  --at STEP               with replay: the step to begin with
   --once, --json          print the dashboard of a run once, as text or as one line of JSON (docs/export.md)
   --panel NAME            with export --svg or --text: which chart (loss)
   --out FILE              with export: the new file to write; without it a name in the run's folder exports/
@@ -47,6 +55,9 @@ downloaded, and what other values of its keys would change.
 Without a terminal (a pipe, cron, nohup) --plain is taken. Environment: PGS_TUI_THEME, PGS_TUI_GLYPHS (braille,
 blocks, ascii), PGS_TUI_BELL=1, PGS_TUI_ON_CRITICAL, NO_COLOR. Keys: press ? on the screen.
 """
+
+FASTEST_REPLAY = 1000.0
+"""How many times as fast as it was a run can be played."""
 
 ExportFormat = Literal["svg", "text", "csv", "markdown"]
 FORMATS_OF_FLAGS: dict[str, ExportFormat] = {f"--{name}": name for name in get_args(ExportFormat)}
@@ -75,6 +86,9 @@ class Arguments:
     export_as: ExportFormat | None = None
     panel: str | None = None
     out: str | None = None
+    readonly: bool = False
+    speed: float | None = None
+    at: int | None = None
     only: str = ""
     """`--help`, `--version` or `--reset-terminal`: that and nothing else."""
 
@@ -118,6 +132,12 @@ def parse(argv: Sequence[str]) -> Arguments:
             parsed.panel = given if equals else _value(flag, waiting)
         elif flag == "--out":
             parsed.out = given if equals else _value(flag, waiting)
+        elif word == "--readonly":
+            parsed.readonly = True
+        elif flag == "--speed":
+            parsed.speed = _speed(given if equals else _value(flag, waiting))
+        elif flag == "--at":
+            parsed.at = _step(given if equals else _value(flag, waiting))
         elif word == "--plain":
             parsed.plain = True
         else:
@@ -148,6 +168,22 @@ def _row(text: str) -> int:
     if not text.isdecimal():
         raise UsageError(f"--row {text}: rows are counted from 0, as in --row 12")
     return int(text)
+
+
+def _step(text: str) -> int:
+    if not text.isdecimal():
+        raise UsageError(f"--at {text}: steps are counted from 1, as in --at 1200")
+    return int(text)
+
+
+def _speed(text: str) -> float:
+    try:
+        speed = float(text)
+    except ValueError:
+        speed = 0.0
+    if not 1 <= speed <= FASTEST_REPLAY:
+        raise UsageError(f"--speed {text}: give a number from 1 to {FASTEST_REPLAY:g}, as in --speed 60")
+    return speed
 
 
 def _gibibytes(text: str) -> float:

@@ -7,11 +7,25 @@ import io
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pgs_tui.arguments import HELP, Arguments, UsageError, parse
-from pgs_tui.goals import SILENT, AttachTo, Goal, InspectData, PickConfig, ProfileConfig, StartConfig, Waking
+from pgs_tui.goals import (
+    SILENT,
+    Attach,
+    Compare,
+    Goal,
+    InspectData,
+    ListRuns,
+    Opened,
+    PickConfig,
+    ProfileConfig,
+    Replay,
+    StartConfig,
+    Waking,
+)
 from pgs_tui.look import Look, look_of
 
 if TYPE_CHECKING:
@@ -25,6 +39,10 @@ FRAMES_A_SECOND = "250"
 
 ROW_IS_FOR_INSPECT = "--row belongs to inspect: pgs-tui inspect CONFIG --row 12"
 GPU_IS_FOR_PROFILE = "--gpu and --gpu_memory_gb belong to profile: pgs-tui profile CONFIG --gpu a100-40"
+
+READONLY_IS_FOR_WATCHING = "--readonly belongs to attach and runs: pgs-tui attach RUN --readonly"
+PLAYING_IS_FOR_REPLAY = "--speed and --at belong to replay: pgs-tui replay RUN --speed 60 --at 1200"
+MOST_COMPARED = 6
 
 WAKING_IS_FOR_RUNS = (
     "--bell and --on-critical belong to a run on the screen; without one: pgs monitor RUN --follow --bell"
@@ -41,6 +59,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if arguments.only:
             return _only(arguments.only)
         _refuse_waking_without_a_run(arguments)
+        _refuse_options_of_others(arguments)
         if arguments.once or arguments.json:
             return _once(arguments)
         if arguments.words[:1] == ["export"] or arguments.export_as:
@@ -53,6 +72,12 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise UsageError(GPU_IS_FOR_PROFILE)
         if arguments.words[:1] == ["attach"]:
             return _attach(arguments)
+        if arguments.words[:1] == ["runs"]:
+            return _runs(arguments)
+        if arguments.words[:1] == ["compare"]:
+            return _compare(arguments)
+        if arguments.words[:1] == ["replay"]:
+            return _replay(arguments)
         if arguments.words[:1] == ["inspect"]:
             return _inspect(arguments)
         return _train(arguments)
@@ -126,21 +151,40 @@ def _pick(arguments: Arguments) -> int:
 
 
 def _attach(arguments: Arguments) -> int:
-    if len(arguments.words) > 2 or arguments.overrides or arguments.row is not None:
+    words = arguments.words[1:]
+    if len(words) > 1 or arguments.overrides or arguments.row is not None:
         raise UsageError("attach takes one run and nothing else: pgs-tui attach [RUN]")
-    from pgs_tui.opening import find_run
-
-    run = find_run(arguments.words[1] if len(arguments.words) > 1 else None)
     if arguments.plain or not _has_screen():
+        from pgs_tui.opening import find_run
         from pgs_tui.plain import watch
 
-        return watch(run, sys.stdout)
-    from engine.rundir import read_run_info
-    from pgs_tui.runs.past import past_of
+        return watch(find_run(words[0] if words else None), sys.stdout)
+    goal = Attach(words[0] if words else None, arguments.readonly)
+    return show(goal, _look(arguments), waking=_waking(arguments))
 
-    past = past_of(run.events)  # read while the screen's libraries are imported
-    info = read_run_info(run)
-    return show(AttachTo(run, info.name if info else run.id, past), _look(arguments), waking=_waking(arguments))
+
+def _runs(arguments: Arguments) -> int:
+    if len(arguments.words) > 2 or arguments.overrides or arguments.row is not None:
+        raise UsageError("runs takes one folder and nothing else: pgs-tui runs [DIR | USER@HOST:DIR]")
+    raise UsageError("this version has no list of runs yet; pgs-tui attach RUN shows one of them")
+
+
+def _compare(arguments: Arguments) -> int:
+    runs = tuple(arguments.words[1:])
+    if not 2 <= len(runs) <= MOST_COMPARED or arguments.overrides or arguments.row is not None:
+        raise UsageError(f"compare takes two to {MOST_COMPARED} runs and nothing else: pgs-tui compare RUN RUN ...")
+    if arguments.plain or not _has_screen():
+        raise UsageError("compare needs a terminal to draw on")
+    return show(Compare(runs), _look(arguments), waking=_waking(arguments))
+
+
+def _replay(arguments: Arguments) -> int:
+    if len(arguments.words) != 2 or arguments.overrides or arguments.row is not None:
+        raise UsageError("replay takes one run: pgs-tui replay RUN [--speed N] [--at STEP]")
+    if arguments.plain or not _has_screen():
+        raise UsageError("replay needs a terminal to draw on; pgs-tui --once RUN prints it as it was at its end")
+    goal = Replay(arguments.words[1], arguments.speed, arguments.at)
+    return show(goal, _look(arguments), waking=_waking(arguments))
 
 
 def _once(arguments: Arguments) -> int:
@@ -204,6 +248,14 @@ def _refuse_waking_without_a_run(arguments: Arguments) -> None:
     is_shown = not has_none and _has_screen()
     if (arguments.bell or arguments.on_critical) and not is_shown:
         raise UsageError(WAKING_IS_FOR_RUNS)
+
+
+def _refuse_options_of_others(arguments: Arguments) -> None:
+    command = arguments.words[0] if arguments.words else ""
+    if arguments.readonly and command not in ("attach", "runs"):
+        raise UsageError(READONLY_IS_FOR_WATCHING)
+    if (arguments.speed is not None or arguments.at is not None) and command != "replay":
+        raise UsageError(PLAYING_IS_FOR_REPLAY)
 
 
 def _working_directory() -> Path:
@@ -276,9 +328,9 @@ def show(goal: Goal, look: Look, start: Starter | None = None, waking: Waking = 
 
     `start` and `waking` as for PgsApp.
     """
-    goodbye, exit_code = _shown(goal, look, start, waking)
+    goodbye, exit_code = _shown(_opened(goal), look, start, waking)
     while goodbye and goodbye.next:
-        goodbye, exit_code = _shown(goodbye.next, look, start, waking)
+        goodbye, exit_code = _shown(_opened_or_back(goodbye.next), look, start, waking)
     if goodbye and goodbye.refused:
         print(goodbye.refused, file=sys.stderr)
     if goodbye and goodbye.farewell:
@@ -286,7 +338,26 @@ def show(goal: Goal, look: Look, start: Starter | None = None, waking: Waking = 
     return exit_code
 
 
-def _shown(goal: Goal, look: Look, start: Starter | None, waking: Waking) -> tuple[Goodbye | None, int]:
+def _opened(goal: Goal) -> Opened:
+    if not isinstance(goal, Attach | Replay | Compare):
+        return goal
+    from pgs_tui.opening import opened
+
+    return opened(goal)
+
+
+def _opened_or_back(goal: Goal) -> Opened:
+    """What was chosen on a screen; where that cannot be opened, the list it was chosen from, which says why."""
+    try:
+        return _opened(goal)
+    except ValueError as error:
+        back = goal.back if isinstance(goal, Attach | Replay | Compare) else None
+        if not isinstance(back, ListRuns):
+            raise
+        return replace(back, note=str(error))
+
+
+def _shown(goal: Opened, look: Look, start: Starter | None, waking: Waking) -> tuple[Goodbye | None, int]:
     """Open one application, and return how it ended."""
     from pgs_tui.splash import splash
     from pgs_tui.terminal import TerminalGuard
@@ -303,7 +374,7 @@ def _shown(goal: Goal, look: Look, start: Starter | None, waking: Waking) -> tup
     return goodbye, goodbye.exit_code if goodbye else app.return_code or 0
 
 
-def _app(goal: Goal, look: Look, start: Starter | None, waking: Waking) -> ThemedApp:
+def _app(goal: Opened, look: Look, start: Starter | None, waking: Waking) -> ThemedApp:
     if isinstance(goal, InspectData):
         from pgs_tui.inspect_app import InspectApp
 
@@ -316,6 +387,7 @@ def _app(goal: Goal, look: Look, start: Starter | None, waking: Waking) -> Theme
         from pgs_tui.picker_app import PickerApp
 
         return PickerApp(goal, look)
+    assert not isinstance(goal, ListRuns), "there is no such screen"
     from pgs_tui.app import PgsApp
 
     return PgsApp(goal, look, start, waking)

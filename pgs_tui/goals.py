@@ -45,6 +45,64 @@ class StartConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class Attach:
+    """To watch a run that a person has named: RUN, `user@host:path`, or a file of another tool; none is the newest.
+
+    It is opened before the next screen, while ssh can still ask in the terminal. With `readonly` nothing is written,
+    to the run or beside it. `back` is what Esc goes back to in the end.
+    """
+
+    run: str | None
+    readonly: bool = False
+    back: Goal | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """To see a run that is over as it was: from the step `at` on, `speed` times as fast as it went."""
+
+    run: str | None
+    speed: float | None = None
+    at: int | None = None
+    back: Goal | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Compare:
+    """To lay the curves of two to six runs over each other, each named as for Attach."""
+
+    runs: tuple[str, ...]
+    back: Goal | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ListRuns:
+    """To see all runs below a folder, here or, as `user@host:DIR`, elsewhere; of None those that are known here.
+
+    `note` is said when the list stands: why what was chosen there before could not be opened.
+    """
+
+    folder: str | None
+    readonly: bool = False
+    note: str = ""
+
+    @property
+    def name(self) -> str:
+        """What the first line says."""
+        return self.folder or "runs"
+
+    @property
+    def screen(self) -> ScreenName:
+        """The screen that it opens."""
+        return "runs"
+
+    @property
+    def first_words(self) -> str:
+        """What goes on at first."""
+        return "looking for runs"
+
+
+@dataclass(frozen=True, slots=True)
 class AttachTo:
     """To watch a run that was started before; `past` is what of its log is being read already."""
 
@@ -123,4 +181,10 @@ class ProfileConfig:
         return "starting the profiler"
 
 
-Goal = StartConfig | AttachTo | InspectData | PickConfig | ProfileConfig
+Wish = Attach | Replay | Compare
+"""What a person named, and `opening.opened` finds: the goals that a screen may say goodbye with."""
+
+Opened = StartConfig | AttachTo | ListRuns | InspectData | PickConfig | ProfileConfig
+"""What a screen can show."""
+
+Goal = Opened | Wish

@@ -1,12 +1,14 @@
-"""What comes before a run can be watched: check its config, see whether it already runs, find a run by name."""
+"""What comes before a run can be watched: check its config, see whether it already runs, find what was named."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
 
-from engine.rundir import RunDir, list_runs, liveness, resolve_run
+from engine.rundir import RunDir, list_runs, liveness, read_run_info, resolve_run
+from pgs_tui.goals import Attach, AttachTo, Compare, Wish
 from pgs_tui.runs.launcher import Recipe
+from pgs_tui.runs.past import past_of
 
 _GOING = ("live", "starting", "elsewhere")
 
@@ -49,3 +51,22 @@ def find_run(text: str | None) -> RunDir:
         return resolve_run(text)
     runs = [RunDir(run.path) for run in list_runs()]
     return next((run for run in runs if liveness(run) in _GOING), None) or resolve_run("latest")
+
+
+class NotOpenedError(ValueError):
+    """What was named cannot be shown, and why."""
+
+
+def opened(wish: Wish) -> AttachTo:
+    """What was named, found: ssh asks its questions now. Raises ValueError, whose text says why it cannot be shown."""
+    if isinstance(wish, Attach):
+        return _attached(wish)
+    what = "Runs cannot be compared" if isinstance(wish, Compare) else "A run cannot be played again"
+    raise NotOpenedError(f"{what} by this version yet; pgs-tui attach RUN shows one")
+
+
+def _attached(wish: Attach) -> AttachTo:
+    run = find_run(wish.run)
+    past = past_of(run.events)  # read while the screen's libraries are imported
+    info = read_run_info(run)
+    return AttachTo(run, info.name if info else run.id, past)

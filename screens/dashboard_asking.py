@@ -58,6 +58,32 @@ class DashboardAsking(DashboardShowing):
             question = "Pause the run? It waits after this step and keeps its memory; P lets it go on."
             self._ask(question, ("pause", "Pause"), ("stay", "Let it train"))
 
+    def action_checkpoint(self) -> None:
+        """Save a checkpoint between two steps; the run goes on."""
+        if self.live is None or not self.live.going:
+            self.say("there is no run going that could save")
+        else:
+            self._send("checkpoint", "asked for a checkpoint: the engine saves after its step")
+
+    def action_evaluate(self) -> None:
+        """Evaluate between two steps; the run goes on."""
+        if self.live is None or not self.live.going:
+            self.say("there is no run going that could evaluate")
+        else:
+            self._send("evaluate", "asked for an evaluation: it comes after the step")
+
+    def action_rate(self) -> None:
+        """Change the learning rate."""
+        self.say("the learning rate of a run that is going cannot be changed by this version yet")
+
+    def action_reconnect(self) -> None:
+        """Try a lost connection again."""
+        self.say("this run is on this machine: there is no connection that could be lost")
+
+    def action_baseline(self) -> None:
+        """Show another run below the curves."""
+        self.say("this version cannot show a second run below the curves yet")
+
     def _pause(self) -> None:
         self._send("pause", "asked to pause: the engine finishes its step")
 
