@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -10,7 +10,8 @@ from textual.binding import BindingType
 from textual.screen import ModalScreen
 
 from pgs_tui.drawing.lines import Line, line, wrapped
-from pgs_tui.keys import ScreenName, keys_of
+from pgs_tui.key_tables.key import Need
+from pgs_tui.keys import BESIDES, ScreenName, keys_of
 from pgs_tui.look import GlyphName
 from pgs_tui.widgets.panel import Panel
 
@@ -46,7 +47,12 @@ SIGNS: dict[ScreenName, tuple[tuple[str, str], ...]] = {
         ("◂ ▸", "the phase of a step that decides"),
         ("*", "another value than in the config"),
     ),
-    "everywhere": (),
+    "runs": (
+        ("● ○ ‖", "going, starting, paused"),
+        ("✔ ■ ✖", "finished, stopped, failed or killed"),
+        ("◆", "marked to be compared with others"),
+    ),
+    "compare": (),
 }
 
 
@@ -69,7 +75,7 @@ TIMES = (
 
 
 class HelpScreen(ModalScreen[None], inherit_bindings=False):
-    """Scrolls where the terminal is too low for it."""
+    """Scrolls where the terminal is too low for it. Keys that need what is `lacking` are not told."""
 
     CSS_PATH = "modal.tcss"
     AUTO_FOCUS = ""
@@ -81,9 +87,9 @@ class HelpScreen(ModalScreen[None], inherit_bindings=False):
         ("end", "scroll_by(1000)", "to the end"),
     ]
 
-    def __init__(self, screen: ScreenName, glyphs: GlyphName) -> None:
+    def __init__(self, screen: ScreenName, glyphs: GlyphName, lacking: Collection[Need] = ()) -> None:
         super().__init__()
-        self._page = _Page(screen, glyphs)
+        self._page = _Page(screen, glyphs, lacking)
 
     def compose(self) -> ComposeResult:
         yield self._page
@@ -96,12 +102,13 @@ class HelpScreen(ModalScreen[None], inherit_bindings=False):
 
 
 class _Page(Panel):
-    def __init__(self, screen: ScreenName, glyphs: GlyphName) -> None:
+    def __init__(self, screen: ScreenName, glyphs: GlyphName, lacking: Collection[Need]) -> None:
         super().__init__(id="box")
         self.glyphs = glyphs
-        self._signs = SIGNS[screen] + (_marks(glyphs) if screen == "dashboard" else ())
-        self._remark = TIMES if screen == "dashboard" else ""
-        self._entries = [(entry.shown, entry.help) for entry in keys_of(screen) if entry.shown]
+        has_curves = "dashboard" in (screen, BESIDES.get(screen))
+        self._signs = SIGNS["dashboard" if has_curves else screen] + (_marks(glyphs) if has_curves else ())
+        self._remark = TIMES if has_curves else ""
+        self._entries = [(entry.shown, entry.help) for entry in keys_of(screen, lacking) if entry.shown]
         self._first = 0
 
     def on_mount(self) -> None:

@@ -5,7 +5,8 @@ import pytest
 from textual.binding import Binding
 
 from pgs_tui.drawing.lines import text_of
-from pgs_tui.keys import KEYS, RESERVED, ScreenName, bindings_of, hints_of, keys_of
+from pgs_tui.key_tables.everywhere import CLOSING, LEAVE, LOOKS
+from pgs_tui.keys import RESERVED, TABLES, ScreenName, bindings_of, hints_of, keys_of
 from screens.dashboard import DashboardScreen
 from screens.help import HelpScreen
 from screens.inspect import InspectScreen
@@ -44,22 +45,35 @@ SHARED = {"g", "c"}
 
 
 def test_no_screen_gives_a_global_key_another_meaning() -> None:
-    for entry in KEYS:
-        for key in entry.keys:
-            if key in RESERVED:
-                assert entry.action in MEANINGS[key], f"{entry.screen} takes {key}"
-            else:
-                assert entry.screen != "everywhere" or key in SHARED
+    for screen in TABLES:
+        for entry in keys_of(screen):
+            for key in entry.keys:
+                assert key not in RESERVED or entry.action in MEANINGS[key], f"{screen} takes {key}"
+    assert {key for entry in (*LEAVE, *LOOKS, *CLOSING) for key in entry.keys} - set(RESERVED) == SHARED
 
 
-@pytest.mark.parametrize("screen", SCREENS)
+@pytest.mark.parametrize("screen", TABLES)
 def test_no_key_has_two_meanings(screen: ScreenName) -> None:
     counted = Counter(key for key, _, _ in bindings_of(screen))
     assert [key for key, count in counted.items() if count > 1] == []
 
 
 def test_no_ctrl_letter_but_ctrl_c() -> None:
-    assert {key for entry in KEYS for key in entry.keys if key.startswith("ctrl+")} == {"ctrl+c"}
+    used = {key for screen in TABLES for key, _, _ in bindings_of(screen)}
+    assert {key for key in used if key.startswith("ctrl+")} == {"ctrl+c"}
+
+
+def test_what_needs_something_that_is_lacking_is_not_offered() -> None:
+    offered = {entry.action for entry in keys_of("dashboard", lacking=("control", "files"))}
+    assert offered.isdisjoint({"stop", "pause", "checkpoint", "evaluate", "rate", "write", "export"})
+    assert {"leave", "help", "inspect", "zoom_in"} <= offered
+    assert "stop…" not in dict(hints_of("dashboard", lacking=["control"])).values()
+
+
+def test_a_replay_has_the_keys_of_the_dashboard_but_those_it_gives_another_meaning() -> None:
+    actions = {key: action for key, action, _ in bindings_of("replay")}
+    assert (actions["space"], actions["comma"], actions["less_than_sign"]) == ("play", "step_back", "pan_left")
+    assert actions["plus"] == "zoom_in"
 
 
 @pytest.mark.parametrize("screen", SCREENS)
@@ -80,7 +94,7 @@ def test_the_key_bar_ends_with_help_and_starts_with_how_to_leave() -> None:
     assert hints[0] == ("q", "leave, run goes on")
 
 
-@pytest.mark.parametrize("screen", SCREENS)
+@pytest.mark.parametrize("screen", TABLES)
 def test_every_entry_that_is_shown_is_explained(screen: ScreenName) -> None:
     assert all(entry.help for entry in keys_of(screen) if entry.shown)
     assert all(entry.shown for entry in keys_of(screen) if entry.hint)

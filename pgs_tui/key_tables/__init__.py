@@ -1,0 +1,1 @@
+"""The keys, a screen a file. `pgs_tui.keys` puts them together."""
