@@ -25,6 +25,7 @@ from engine.session.open import Opened, git_revision, open_run, versions
 from engine.session.readings import Readings
 from engine.session.session import Session
 from engine.session.stop import StopNow, StopSwitch
+from engine.session.summary import SummaryWriter
 
 
 def train_command(loaded: Loaded, command: str, run_dir: Path | None) -> int:
@@ -43,9 +44,11 @@ def train_command(loaded: Loaded, command: str, run_dir: Path | None) -> int:
     ):
         since = started if run.run_json.exists() else 0.0  # a new run may have been told to stop before it is up
         settings = settings_of(loaded.config)
-        readings = Readings(lambda event: events.write(with_advice(event, settings)))
+        summary = SummaryWriter(run)
+        readings = Readings(lambda event: events.write(with_advice(event, settings)), summary.note)
         inbox, monitor = ControlInbox(run.control, since), Sampler(readings, run.path)
         session = Session(run, events, console, stop, inbox, monitor, settings=settings, readings=readings)
+        session.followers.append(summary)
         end = _ended(session, loaded, opened, command)
         session.emit(end)
         session.say(f"{end.status}: {end.reason}")

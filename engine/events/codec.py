@@ -13,7 +13,7 @@ import math
 import types
 import typing
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from engine.events.types import EVENT_TYPES, Event, Stamped
 
@@ -22,6 +22,7 @@ _NOT_FINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 _KINDS: dict[str, type[Event]] = {cls.kind: cls for cls in EVENT_TYPES}
 
 Decoder = Callable[[Any], Any]
+Built = TypeVar("Built")
 
 
 class BadLineError(ValueError):
@@ -65,6 +66,17 @@ def to_strict_json(value: Any) -> Any:
     if isinstance(value, tuple | list):
         return [to_strict_json(item) for item in value]
     return value
+
+
+def from_strict_json(cls: type[Built], value: Any) -> Built:
+    """The dataclass whose object `to_strict_json` made this of; unknown keys are skipped. Raises ValueError."""
+    if not isinstance(value, dict):
+        raise ValueError(f"expected an object, found {type(value).__name__}")
+    try:
+        built: Built = _build(cls, value)
+    except (KeyError, TypeError, OverflowError) as error:
+        raise ValueError(str(error)) from error
+    return built
 
 
 def _name_of(value: float) -> str:

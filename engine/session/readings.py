@@ -14,10 +14,14 @@ MOST = 4096
 
 
 class Readings:
-    """Called from the monitor's thread with each of its events: writes it, and keeps readings until they are taken."""
+    """Called from the monitor's thread with each of its events: writes it, and keeps readings until they are taken.
 
-    def __init__(self, write: Callable[[Event], None]) -> None:
+    `note` gets what is no reading.
+    """
+
+    def __init__(self, write: Callable[[Event], None], note: Callable[[Event], None] | None = None) -> None:
         self._write = write
+        self._note = note
         self._lock = threading.Lock()
         self._waiting: deque[Stamped] = deque(maxlen=MOST)
 
@@ -26,6 +30,8 @@ class Readings:
         if isinstance(event, Gpu | Host):
             with self._lock:
                 self._waiting.append(Stamped(time.time(), event))
+        elif self._note is not None:
+            self._note(event)
 
     def taken(self) -> tuple[Stamped, ...]:
         """What came since the last call, in order."""
