@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from engine.events.columns import Block, GpuColumns, Portion, StepColumns
@@ -20,17 +21,23 @@ _LINES_A_PLACE = 3
 
 
 def survey_of(descriptor: int, size: int) -> Portion:
-    """A sample of the first `size` bytes of a log, of at least 2 * EDGE_BYTES, in the order of the log. Raises OSError.
-
-    Of the past there are steps, readings of GPUs, and what the run began with; the newest events are all there. Lines
-    from amid the log have the offset -1: it is not looked up.
-    """
+    """A sample of the first `size` bytes of a log, of at least 2 * EDGE_BYTES, in its order. Raises OSError."""
     first = whole_lines(bytes_between(descriptor, 0, EDGE_BYTES))
     last_begin = line_start_at(descriptor, size - EDGE_BYTES, size)
     last = whole_lines(bytes_between(descriptor, last_begin, size))
-    between = _sample(descriptor, len(first), last_begin, _bytes_a_place(first + last))
-    blocks = (*_beginning(first), *_without_offsets(between), *_events(last))
-    return Portion(0, size, blocks)
+    places = _places(len(first), last_begin, _bytes_a_place(first + last))
+    return survey_from(first, (bytes_between(descriptor, begin, end) for begin, end in places), last, size)
+
+
+def survey_from(first: bytes, samples: Iterable[bytes], last: bytes, size: int) -> Portion:
+    """The survey of a log of `size` bytes, put together from whole lines of both its ends and bytes from between.
+
+    A sample, of bytes in a row from anywhere, begins and ends amid a line; they stand in the order of the log. Of the
+    past there are steps, readings of GPUs, and what the run began with; the newest events are all there. Lines from
+    amid the log have the offset -1: it is not looked up.
+    """
+    between = b"".join(whole_lines(data[data.find(b"\n") + 1 :]) for data in samples)
+    return Portion(0, size, (*_beginning(first), *_without_offsets(between), *_events(last)))
 
 
 def _bytes_a_place(lines: bytes) -> int:
@@ -38,14 +45,10 @@ def _bytes_a_place(lines: bytes) -> int:
     return max(_LEAST_BYTES, _LINES_A_PLACE * usual)
 
 
-def _sample(descriptor: int, begin: int, end: int, length: int) -> bytes:
-    """A few whole lines from each of PLACES places."""
+def _places(begin: int, end: int, length: int) -> Iterator[tuple[int, int]]:
+    """Where to look between two bytes: PLACES ranges of so many bytes, fewer where they would overlap."""
     width = max((end - begin) // PLACES, length)
-    samples = []
-    for place in range(begin, end - length, width):
-        data = bytes_between(descriptor, place, place + length)
-        samples.append(whole_lines(data[data.find(b"\n") + 1 :]))
-    return b"".join(samples)
+    return ((place, place + length) for place in range(begin, end - length, width))
 
 
 def _beginning(lines: bytes) -> list[Block]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
-import subprocess
 import sys
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from pgs_tui.runs.past_workers import Workers
 
 if TYPE_CHECKING:  # what the first frame does not need is imported after it
     from engine.events import EventReader
@@ -25,17 +24,25 @@ FOLLOWED_BYTES = 256 * 1024
 """How much of what is new is read at a time, for the same reason."""
 MOST_WORKERS = 2
 FINGERPRINT_BYTES = 64
-PIPE_BYTES = 2**20
-WORKER = "engine.events.past_worker"
 
 
 class Past:
     """The first `end` bytes of a log of `size`, whole lines, as portions in order; then `reader` follows the rest.
 
     With `workers` they are read by other processes. If these fail, or where there are none, this process reads.
+    `fetched` says of a log that is still being fetched how many bytes are there from the start on, those about its
+    `end` besides; such a one is surveyed otherwise.
     """
 
-    def __init__(self, path: Path, descriptor: int, size: int, end: int, workers: int) -> None:
+    def __init__(
+        self,
+        path: Path,
+        descriptor: int,
+        size: int,
+        end: int,
+        workers: int,
+        fetched: Callable[[], int] | None = None,
+    ) -> None:
         self.path = path
         self.size = size
         self.end = end
@@ -45,14 +52,28 @@ class Past:
         self._inode = os.fstat(descriptor).st_ino
         self._head = os.pread(descriptor, FINGERPRINT_BYTES, 0)
         self._tail = os.pread(descriptor, FINGERPRINT_BYTES, end - FINGERPRINT_BYTES)
+        self._fetched = fetched
+        self._lines_until = 0
+        """Up to where there are whole lines of a log that is being fetched."""
         self._unwanted = False
-        self._surveyed = False
-        self._workers = _Workers(descriptor, workers, (size, end))
+        self._surveyed = fetched is not None
+        self._workers = Workers(descriptor, workers, (size, end), tells=fetched is not None)
 
     @property
     def progress(self) -> float:
         """The share of it that has been given."""
         return self.offset / self.end
+
+    @property
+    def waits(self) -> bool:
+        """True while what comes next is still being fetched."""
+        if self._fetched is None or self._lines_until >= self.end or self._unwanted:
+            return False
+        wanted = self._workers.next_end or self.offset + OWN_STRETCH_BYTES
+        if (there := min(self._fetched(), self.end)) > self._lines_until:
+            self._lines_until = _last_line_end(self._descriptor, self._lines_until, there)
+            self._workers.tell(self._lines_until)
+        return self._lines_until < min(wanted, self.end)
 
     def survey(self) -> Portion | None:
         """A sample of the whole log, to be shown until all is read; once, before any portion. Raises OSError."""
@@ -63,17 +84,24 @@ class Past:
         return found if found or self._unwanted else survey_of(self._descriptor, self.size)
 
     def portion(self) -> Portion | None:
-        """The next portion, None when there is no other. Raises OSError, and may then be asked again."""
+        """The next portion, None when there is no other. Raises OSError, and may then be asked again.
+
+        Not to be asked while it `waits`.
+        """
         if self.offset >= self.end:
             return None
+        assert not self.waits, "nobody reads what is not there"
         if not self._surveyed:  # the workers begin with it
             self.survey()
         portion = self._workers.portion(self.offset)
         if self._unwanted:
             return None
-        portion = portion or self._own_portion()
-        was_cut = portion.end == portion.begin
-        self.offset = self.end if was_cut else portion.end  # whoever follows the log will see what became of it
+        if portion is None:
+            portion = self._own_portion()
+            was_cut = portion.end == portion.begin
+            self.offset = self.end if was_cut else portion.end  # whoever follows the log will see what became of it
+        else:
+            self.offset = portion.end
         return portion
 
     def reader(self) -> EventReader:
@@ -126,6 +154,17 @@ def past_of(path: Path, workers: int | None = None) -> Past | None:
     return None
 
 
+def _last_line_end(descriptor: int, begin: int, end: int) -> int:
+    """Behind the last newline between two bytes; `begin` where there is none. Raises OSError."""
+    while end > begin:
+        place = max(begin, end - NEWEST_BYTES)
+        newline = os.pread(descriptor, end - place, place).rfind(b"\n")
+        if newline >= 0:
+            return place + newline + 1
+        end = place
+    return begin
+
+
 def _where_the_newest_begins(descriptor: int, size: int) -> int | None:
     newline = os.pread(descriptor, NEWEST_BYTES, size - NEWEST_BYTES).find(b"\n")
     return None if newline < 0 else size - NEWEST_BYTES + newline + 1
@@ -136,91 +175,3 @@ def _usual_workers() -> int:
     can_start_python = bool(sys.executable) and not getattr(sys, "frozen", False)
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(MOST_WORKERS, cores) if can_start_python else 0
-
-
-class _Workers:
-    """Processes that read a log in turns: portion by portion, the next one always comes from the next of them.
-
-    The first begins at once, with the survey, and waits at its full pipe until somebody reads on: the screen is still
-    starting then. The others begin when portions are asked for. As soon as one fails all are stopped, and nothing
-    comes from them any more.
-    """
-
-    def __init__(self, descriptor: int, count: int, sizes: tuple[int, int]) -> None:
-        self._processes: tuple[subprocess.Popen[bytes], ...] = ()
-        self._missing = tuple((descriptor, (worker, count, *sizes)) for worker in range(count))
-        self._turn = 0
-        self._at_work = False
-        self._start(1)
-
-    def survey(self) -> Portion | None:
-        return self._read(self._processes[0]) if self._processes else None
-
-    def portion(self, begin: int) -> Portion | None:
-        """The portion that begins there; None if it does not come."""
-        if self._processes and not self._at_work:
-            self._at_work = True
-            self._start(len(self._missing))
-            self._let_run_ahead()
-        while self._processes:
-            portion = self._read(self._processes[self._turn])
-            if portion is None or portion.begin != begin:
-                self.end()
-                return None
-            self._turn = (self._turn + 1) % len(self._processes)
-            if portion.end > begin:
-                return portion
-        return None
-
-    def _start(self, count: int) -> None:
-        now, self._missing = self._missing[:count], self._missing[count:]
-        try:
-            for descriptor, numbers in now:
-                self._processes += (_started(descriptor, numbers),)
-        except OSError:  # no memory, or no processes left: it goes without them
-            self.end()
-
-    def _let_run_ahead(self) -> None:
-        """By a larger pipe, where the system has such; a smaller one does as well."""
-        pipes = [process.stdout for process in self._processes if process.stdout is not None]
-        if hasattr(fcntl, "F_SETPIPE_SZ"):
-            for pipe in pipes:
-                with suppress(OSError):
-                    fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
-
-    def kill(self) -> None:
-        """Whoever waits for one of them waits no longer."""
-        for process in self._processes:
-            process.kill()
-
-    def end(self) -> None:
-        """Nothing comes from them any more."""
-        processes, self._processes = self._processes, ()
-        for process in processes:
-            process.kill()
-            if process.stdout is not None:
-                process.stdout.close()
-            process.wait()
-
-    def _read(self, process: subprocess.Popen[bytes]) -> Portion | None:
-        import pickle
-
-        from engine.events.columns import Portion
-
-        assert process.stdout is not None, "a worker without a pipe"
-        try:
-            found = pickle.load(process.stdout)  # of our own program
-        except (EOFError, OSError, ValueError, pickle.UnpicklingError):
-            self.end()
-            return None
-        assert isinstance(found, Portion), "workers write portions"
-        return found
-
-
-def _started(descriptor: int, numbers: Sequence[int]) -> subprocess.Popen[bytes]:
-    code = Path(__file__).parents[2]
-    environment = {**os.environ, "PYTHONPATH": str(code), "PYTHONSAFEPATH": "1"}
-    arguments = (sys.executable, "-S", "-m", WORKER, *map(str, numbers))
-    return subprocess.Popen(
-        arguments, stdin=descriptor, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment
-    )

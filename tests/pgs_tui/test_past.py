@@ -13,9 +13,9 @@ import pytest
 from engine.events import Batch, Eval, Event, EventReader, Gpu, Host, Resume, Stamped, encode
 from engine.events.columns import Block, GpuColumns, StepColumns
 from engine.rundir import RunDir
-from pgs_tui.runs import past as past_module
+from pgs_tui.runs import past_workers
 from pgs_tui.runs.follow import Follower, Update
-from pgs_tui.runs.past import Past, past_of
+from pgs_tui.runs.past import LONG_BYTES, Past, past_of
 from tests.pgs_tui.making import ScriptedEngine, ScriptedLog, step
 
 STEPS = 6000
@@ -131,7 +131,7 @@ def test_the_death_of_a_worker_loses_nothing(past: Past) -> None:
 def test_workers_that_say_nothing_or_something_else_are_done_without(
     log: Path, monkeypatch: pytest.MonkeyPatch, broken: str
 ) -> None:
-    monkeypatch.setattr(past_module, "WORKER", broken)
+    monkeypatch.setattr(past_workers, "WORKER", broken)
     past = past_of(log, workers=2)
     assert past is not None and past.survey()
     assert read_all(past) == ALL
@@ -197,7 +197,7 @@ def test_a_log_that_is_short_or_not_there_has_no_past(tmp_path: Path) -> None:
     assert past_of(tmp_path / "events.jsonl") is None
     (tmp_path / "events.jsonl").write_bytes(LOG[:1000])
     assert past_of(tmp_path / "events.jsonl") is None
-    (tmp_path / "events.jsonl").write_bytes(b"x" * past_module.LONG_BYTES)
+    (tmp_path / "events.jsonl").write_bytes(b"x" * LONG_BYTES)
     assert past_of(tmp_path / "events.jsonl") is None, "one endless line"
 
 
@@ -283,3 +283,29 @@ def test_trouble_amid_the_past_is_told_and_reading_goes_on(past: Past, monkeypat
     events = [event for update in updates for event in update.events]
     assert told(columns) + told_events(events) == ALL
     assert updates[-1].trouble is None
+
+
+@pytest.mark.parametrize("workers", [0, 1, 2])
+def test_a_log_that_is_still_being_fetched_is_read_as_far_as_it_is_there(tmp_path: Path, workers: int) -> None:
+    end = LOG.rindex(b"\n", 0, len(LOG) - 1000) + 1
+    path = RunDir(tmp_path).events
+    file = os.open(path, os.O_RDWR | os.O_CREAT)
+    os.pwrite(file, LOG[:100], 0)
+    os.pwrite(file, LOG[end - 100 :], end - 100)
+    there = 100
+    past = Past(path, file, len(LOG), end, workers, fetched=lambda: there)
+    found: list[tuple[str, int]] = []
+    waited = 0
+    while past.offset < past.end:
+        if past.waits:
+            waited += 1
+            os.pwrite(file, LOG[there : there + 70_001], there)
+            there = min(there + 70_001, len(LOG))
+            continue
+        portion = past.portion()
+        assert portion is not None and portion.end <= there
+        found += told(portion.blocks)
+    assert not past.waits and past.portion() is None
+    assert waited > 10
+    assert found + rest_of(past.reader()) == ALL
+    past.close()
