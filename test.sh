@@ -7,17 +7,38 @@ ROOT=$(cd -P "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 VENV=$ROOT/.venv
 . "$ROOT/.ci/setup.sh"
 
-install_tmux() {
-    command -v tmux >/dev/null && return
+# What some tests need of the system; where it cannot be installed they are skipped, and say so.
+install_programs() {
+    local missing=()
+    command -v tmux >/dev/null || missing+=(tmux)
+    PATH=$PATH:/usr/sbin:/usr/local/sbin command -v sshd >/dev/null || missing+=(openssh-server)
+    [[ ${#missing[@]} -gt 0 ]] || return 0
     command -v apt-get >/dev/null || return 0
     local sudo=""
     if [[ $(id -u) -ne 0 ]]; then
         sudo -n true 2>/dev/null || return 0
         sudo="sudo -n"
     fi
-    say "installing tmux"
+    say "installing ${missing[*]}"
     $sudo apt-get update -qq >/dev/null || true
-    $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends tmux >/dev/null || true
+    without_daemons $sudo env DEBIAN_FRONTEND=noninteractive \
+        apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null || true
+}
+
+# The tests have an ssh server of their own; the package must start none on port 22.
+without_daemons() {
+    local policy=/usr/sbin/policy-rc.d sudo=""
+    [[ $(id -u) -eq 0 ]] || sudo="sudo -n"
+    if [[ -e $policy || -L $policy ]]; then
+        "$@"
+        return
+    fi
+    (
+        trap '$sudo rm -f "$policy"' EXIT
+        printf '#!/bin/sh\nexit 101\n' | $sudo tee "$policy" >/dev/null
+        $sudo chmod 755 "$policy"
+        "$@"
+    )
 }
 
 # Two workers use two cores; more than four only takes memory.
@@ -34,7 +55,7 @@ check() {
 
 cd "$ROOT"
 ensure_environment test
-install_tmux
+install_programs
 export OMP_NUM_THREADS=${OMP_NUM_THREADS:-1} TOKENIZERS_PARALLELISM=false HF_HUB_OFFLINE=1
 
 FAILED=()

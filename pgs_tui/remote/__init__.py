@@ -1,1 +1,1 @@
-"""Runs on other machines, reached through the system's `ssh`; nothing is needed over there but a shell (docs/over-ssh.md)."""
+"""Runs on other machines, through the system's `ssh`; over there a shell is enough (docs/over-ssh.md)."""

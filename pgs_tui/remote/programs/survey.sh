@@ -1,0 +1,35 @@
+# RUN HEAD PLACES PLACE TAIL: a run in one answer. Its files, then the log: whole where it is no longer than what
+# would be asked of it, else its first HEAD bytes, PLACES - 1 blocks of PLACE bytes from equal steps through it, and
+# its last TAIL bytes. Without wc, dd and head there are no parts of the log here: it is followed from its first byte.
+log=$1/events.jsonl
+part folder
+if [ -d "$1" ]; then (cd "$1" && pwd); fi
+facts "$1"
+part config
+if [ -f "$1/config.yaml" ]; then cat <"$1/config.yaml"; fi
+part log
+size_and_inode "$log"
+if [ -f "$log" ] && has wc && has dd && has head; then
+    size=$(wc -c <"$log")
+    size=$((size))
+    if [ "$size" -le $(($2 + $3 * $4 + $5)) ]; then
+        part whole
+        head -c "$size" <"$log"
+    else
+        part tail
+        tail -c +$((size - $5 + 1)) <"$log" | head -c "$5"
+        part head
+        head -c "$2" <"$log"
+        part places
+        blocks=$((size / $4))
+        i=1
+        while [ "$i" -lt "$3" ]; do
+            dd if="$log" bs="$4" skip=$((blocks * i / $3)) count=1 2>/dev/null
+            i=$((i + 1))
+        done
+    fi
+fi
+part console
+if [ -f "$1/console.log" ]; then
+    size_and_inode "$1/console.log"
+fi

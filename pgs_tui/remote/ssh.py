@@ -1,0 +1,189 @@
+"""One connection to another machine, made by the system's `ssh`, over which all channels go."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import os
+import shlex
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import IO
+
+from pgs_tui.remote.far_shell import FarShell, LinkLostError
+from pgs_tui.visible import shown
+
+PERSIST_SECONDS = 60
+"""So long a connection nobody uses stays open: for the next dashboard, and no longer if this program is killed."""
+CONNECT_SECONDS = 10
+ALIVE_SECONDS, ALIVE_COUNT = 5, 3
+"""After 15 s without a sign of life the connection counts as lost."""
+_LONGEST_SOCKET_PATH = 104 - 17 - 1
+"""A unix socket's path on the strictest system, less the random letters that `ssh` puts behind it for a while."""
+_REASON_BYTES = 4096
+
+
+class LinkRefusedError(LinkLostError):
+    """The other machine was reached, and lets nobody in without a question that cannot be asked now."""
+
+
+def ssh_command(environment: Mapping[str, str] = os.environ) -> tuple[str, ...]:
+    """`ssh`, or the words of PGS_TUI_SSH, such as `ssh -F FILE`. Raises ValueError for a quote without its other."""
+    return tuple(shlex.split(environment.get("PGS_TUI_SSH", ""))) or ("ssh",)
+
+
+class Connection:
+    """The master connection to `host`, shared by all dashboards of this user on this machine."""
+
+    def __init__(self, host: str, ssh: Sequence[str] | None = None) -> None:
+        self.host = host
+        self.ssh = tuple(ssh or ssh_command())
+        self._folder = control_folder()
+        name = hashlib.sha256("\0".join((*self.ssh, host)).encode(errors="surrogateescape")).hexdigest()[:20]
+        self.socket = self._folder / name
+
+    def open(self, says: IO[bytes] | None = None) -> None:
+        """Log in with the terminal left to `ssh`, for a password, a new host key, a touch of a key.
+
+        What `ssh` says besides goes to `says` (default: stderr). Raises LinkLostError with its reason.
+        """
+        with self._alone(wait=True):
+            if not self.stands():
+                self._log_in((), says or sys.stderr.buffer)
+
+    def reopen(self) -> None:
+        """Log in again without any question, nothing said on the terminal. Raises LinkLostError, LinkRefusedError."""
+        with self._alone(wait=False):
+            if not self.stands():
+                self._log_in(("-o", "BatchMode=yes"), None)
+
+    def stands(self) -> bool:
+        """Whether there is a master; it may not know yet that the line is cut."""
+        return self._control("check") == 0
+
+    def drop(self) -> None:
+        """End the master, for all that use it: the line behind it is dead."""
+        self._control("exit")
+
+    def shell(self) -> FarShell:
+        """A shell over there, in a channel of its own. Raises LinkLostError."""
+        command = (*self.ssh, *_CHANNEL, *self._through(), "--", self.host, "exec sh")
+        return FarShell(command, self.host, quiet_environment())
+
+    def _through(self) -> tuple[str, ...]:
+        return ("-o", f"ControlPath={_without_tokens(self.socket)}")
+
+    def _log_in(self, more: Sequence[str], says: IO[bytes] | None) -> None:
+        command = (*self.ssh, *_MASTER, *more, *self._through(), "--", self.host)
+        asks = says is not None
+        try:
+            process = subprocess.Popen(
+                command,
+                stdin=None if asks else subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                start_new_session=not asks,
+                env=None if asks else quiet_environment(),
+            )
+        except OSError as error:
+            raise LinkLostError(f"{self.ssh[0]} cannot be started: {error.strerror}") from error
+        assert process.stderr is not None
+        with process.stderr as pipe:
+            said = _passed_on(process, pipe, says)
+        if process.returncode != 0:
+            raise _why(self.host, said)
+
+    def _control(self, request: str) -> int:
+        command = (*self.ssh, "-O", request, *self._through(), "--", self.host)
+        done = subprocess.run(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False
+        )
+        return done.returncode
+
+    @contextlib.contextmanager
+    def _alone(self, *, wait: bool) -> Iterator[None]:
+        """Two that log in at once would leave a connection behind that nobody knows."""
+        with Path(f"{self.socket}.lock").open("w") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+            except OSError as error:
+                raise LinkLostError(f"another pgs-tui is just logging in on {self.host}") from error
+            yield
+
+
+_CHANNEL = (
+    *("-T", "-a", "-x"),
+    *("-o", "ControlMaster=no", "-o", "BatchMode=yes", "-o", "LogLevel=ERROR"),
+    *("-o", "ClearAllForwardings=yes", "-o", "RemoteCommand=none", "-o", "PermitLocalCommand=no"),
+    *("-o", "ProxyCommand=false"),  # without its master it must fail, not log in anew by itself
+)
+_MASTER = (
+    *("-a", "-x", "-fN"),
+    *("-o", "ControlMaster=yes", "-o", f"ControlPersist={PERSIST_SECONDS}", "-o", "Compression=yes"),
+    *("-o", f"ServerAliveInterval={ALIVE_SECONDS}", "-o", f"ServerAliveCountMax={ALIVE_COUNT}"),
+    *("-o", f"ConnectTimeout={CONNECT_SECONDS}"),
+    *("-o", "ClearAllForwardings=yes", "-o", "RemoteCommand=none", "-o", "PermitLocalCommand=no"),
+)
+
+
+def control_folder(environment: Mapping[str, str] = os.environ) -> Path:
+    """`${XDG_RUNTIME_DIR:-/tmp}/pgs-tui-UID`, this user's alone. Raises LinkLostError where it is somebody else's."""
+    name = f"pgs-tui-{os.getuid()}"
+    folder = Path(environment.get("XDG_RUNTIME_DIR") or "/tmp") / name
+    if len(os.fsencode(folder)) + 1 + 20 > _LONGEST_SOCKET_PATH:
+        folder = Path("/tmp") / name
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        found = folder.lstat()
+    except OSError as error:
+        raise LinkLostError(f"no folder for ssh's control socket: {folder}: {error.strerror}") from error
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
+        raise LinkLostError(f"{folder} is not a folder of this user: ssh's control socket would not be safe there")
+    if found.st_mode & 0o077:
+        folder.chmod(0o700)
+    return folder
+
+
+def quiet_environment() -> dict[str, str]:
+    """An environment in which `ssh` has no program to ask a question with."""
+    kept = {key: value for key, value in os.environ.items() if key not in ("SSH_ASKPASS", "DISPLAY", "WAYLAND_DISPLAY")}
+    return {**kept, "SSH_ASKPASS_REQUIRE": "never"}
+
+
+def _without_tokens(path: Path) -> str:
+    return str(path).replace("%", "%%")
+
+
+def _passed_on(process: subprocess.Popen[bytes], pipe: IO[bytes], says: IO[bytes] | None) -> bytes:
+    """What the program says on stderr, passed on at once, until it ends; a child of it may keep the pipe."""
+    said = b""
+    os.set_blocking(pipe.fileno(), False)
+    ended = False
+    while not ended:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(0.02)
+            ended = True
+        while data := _available(pipe):
+            said = (said + data)[-_REASON_BYTES:]
+            if says is not None:
+                says.write(data)
+                says.flush()
+    return said
+
+
+def _available(pipe: IO[bytes]) -> bytes:
+    try:
+        return os.read(pipe.fileno(), _REASON_BYTES)
+    except BlockingIOError:
+        return b""
+
+
+def _why(host: str, said: bytes) -> LinkLostError:
+    lines = [line.strip() for line in said.decode("utf-8", errors="replace").splitlines() if line.strip()]
+    reason = shown(lines[-1]) if lines else "ssh ended without a word"
+    refused = "Permission denied" in reason or "verification failed" in reason
+    return (LinkRefusedError if refused else LinkLostError)(f"{host}: {reason}")

@@ -1,0 +1,62 @@
+"""Questions to a shell on another machine: their answers, and what is not part of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pgs_tui.remote.programs import APPEND, CHECK, FOLLOW, PART, SPIKE, SURVEY
+from pgs_tui.remote.ssh import Connection
+
+
+def a_run(folder: Path, log: bytes = b'{"event": "step"}\n') -> Path:
+    folder.mkdir()
+    (folder / "run.json").write_text('{\n  "host": "h",\n  "pid": 1,\n  "pid_start": "1"\n}\n')
+    (folder / "events.jsonl").write_bytes(log)
+    return folder
+
+
+def test_a_survey_brings_a_short_log_whole_with_who_runs_it(box: Connection, tmp_path: Path) -> None:
+    run = a_run(tmp_path / "it's a run; $(touch PWNED)")
+    shell = box.shell()
+    answer = shell.ask(SURVEY, str(run), 65536, 120, 4096, 131072)
+    assert answer["whole"] == b'{"event": "step"}\n'
+    assert answer.text("folder") == str(run)
+    assert answer.text("log").split() == ["18", str((run / "events.jsonl").stat().st_ino)]
+    assert answer["process"].startswith(b"1 (") and answer.text("clock").isdecimal()
+    assert shell.ask(SPIKE, str(run), 7).parts == ()
+    shell.close()
+
+
+def test_a_survey_of_a_long_log_brings_samples_of_it(box: Connection, tmp_path: Path) -> None:
+    log = bytes(range(256)) * 4096
+    run = a_run(tmp_path / "run", log)
+    shell = box.shell()
+    answer = shell.ask(SURVEY, str(run), 1000, 10, 4096, 2000)
+    assert answer["head"] == log[:1000] and answer["tail"] == log[-2000:]
+    places = [len(log) // 4096 * i // 10 * 4096 for i in range(1, 10)]
+    assert answer["places"] == b"".join(log[place : place + 4096] for place in places)
+    assert shell.ask(PART, str(run), "events.jsonl", 77, 100_001)["bytes"] == log[77:100_078]
+    check = shell.ask(CHECK, str(run), 5000)
+    assert check["head"] == log[:64] and check["before"] == log[4936:5000]
+    shell.close()
+
+
+def test_a_followed_log_comes_as_it_is_written(box: Connection, tmp_path: Path) -> None:
+    run = a_run(tmp_path / "run", b"one\ntwo\n")
+    stream = box.shell().stream(FOLLOW, str(run), "events.jsonl", 4)
+    news = iter(stream)
+    assert next(news) == b"two\n"
+    with (run / "events.jsonl").open("ab") as log:
+        log.write(b"three\n")
+    assert next(news) == b"three\n"
+    stream.close()
+
+
+def test_a_line_is_put_behind_the_control_file(box: Connection, tmp_path: Path) -> None:
+    run = a_run(tmp_path / "run")
+    shell = box.shell()
+    assert shell.ask(APPEND, str(run), '{"cmd": "it\'s $(me) \\n"}').text("result") == "written"
+    control = run / "control.jsonl"
+    assert control.read_text() == '{"cmd": "it\'s $(me) \\n"}\n'
+    assert control.stat().st_mode & 0o777 == 0o600
+    shell.close()
