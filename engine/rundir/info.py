@@ -12,12 +12,19 @@ from typing import Any
 
 from engine.durable import replace_text
 from engine.rundir.layout import RunDir
-from engine.rundir.processes import boot_id, process_start
+from engine.rundir.processes import boot_id, pid_namespace, process_start
+
+_LARGEST_PID = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunInfo:
-    """`run.json`: who runs where since when. `pid_start` and `boot_id` tell a process from a later one of its pid."""
+    """`run.json`: who runs where since when.
+
+    `pid_start` and `boot_id` tell a process from a later one of its pid, `pid_namespace` one of a container from one of
+    its host. `started_by` says in words what the engine was started by, where that can be known: a Slurm job, a unit of
+    systemd, tmux, a dashboard.
+    """
 
     id: str
     name: str
@@ -26,6 +33,8 @@ class RunInfo:
     pid: int
     pid_start: str
     started: float
+    pid_namespace: str = ""
+    started_by: str = ""
     parent: str | None = None
     world_size: int = 1
     versions: dict[str, str] = field(default_factory=dict)
@@ -43,6 +52,7 @@ def this_process(run: RunDir, name: str, **details: Any) -> RunInfo:
         pid=os.getpid(),
         pid_start=process_start(os.getpid()) or "",
         started=time.time(),
+        pid_namespace=pid_namespace(),
         **details,
     )
 
@@ -59,6 +69,18 @@ def read_run_info(run: RunDir) -> RunInfo | None:
     try:
         record = json.loads(run.run_json.read_text(encoding="utf-8"))
         known = {key.name for key in dataclasses.fields(RunInfo)}
-        return RunInfo(**{key: value for key, value in record.items() if key in known})
-    except (OSError, ValueError, TypeError, AttributeError):
+        info = RunInfo(**{key: value for key, value in record.items() if key in known})
+    except (OSError, ValueError, TypeError, AttributeError, RecursionError):
         return None
+    return info if _is_sound(info) else None
+
+
+def _is_sound(info: RunInfo) -> bool:
+    """Whether those fields are what they should be by which processes are looked for."""
+    texts = (info.id, info.name, info.host, info.boot_id, info.pid_start, info.pid_namespace, info.started_by)
+    return (
+        all(isinstance(text, str) for text in texts)
+        and type(info.pid) is int
+        and 0 < info.pid <= _LARGEST_PID
+        and isinstance(info.started, float | int)
+    )

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from engine.private import make_private_dir
 from engine.rundir.layout import RunDir
 
 
@@ -34,10 +36,16 @@ def registry_path() -> Path:
 def register_run(run: RunDir, name: str, started: float) -> None:
     """Append the run to the registry. Raises OSError when that is not possible; the run itself does not need it."""
     path = registry_path()
-    path.parent.mkdir(parents=True, exist_ok=True)
+    if not path.parent.is_dir():
+        with suppress(FileExistsError):  # another run has just made it
+            make_private_dir(path.parent)
     record = {"id": run.id, "name": name, "path": str(run.path.absolute()), "started": started}
-    with path.open("a", encoding="utf-8") as file:
+    with open(path, "a", encoding="utf-8", opener=_opener) as file:
         file.write(json.dumps(record, ensure_ascii=False) + "\n")
+
+
+def _opener(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
 
 
 def name_of(run: RunDir) -> str:

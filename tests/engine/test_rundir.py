@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -12,9 +13,14 @@ import pytest
 
 from engine.events import End, EventWriter
 from engine.rundir import (
+    LOST_SECONDS,
+    QUIET_SECONDS,
+    ProcessFacts,
     RunDir,
+    RunInfo,
     RunNotFoundError,
     create_run_dir,
+    judged,
     list_runs,
     liveness,
     name_of,
@@ -101,15 +107,67 @@ def test_a_vanished_process_means_killed(tmp_path: Path) -> None:
 def test_a_later_process_of_the_same_number_is_not_taken_for_the_engine(tmp_path: Path, change: dict[str, str]) -> None:
     run = started(tmp_path)
     write_run_info(run, dataclasses.replace(this_process(run, "quickstart"), **change))  # type: ignore[arg-type]
-    assert liveness(run) == "killed"
+    assert liveness(run, now=time.time() + QUIET_SECONDS) == "killed"
 
 
-def test_a_run_of_another_host_is_not_called_dead(tmp_path: Path) -> None:
+def test_a_run_of_another_host_is_not_called_dead_while_its_log_grows(tmp_path: Path) -> None:
     run = started(tmp_path)
     write_run_info(run, dataclasses.replace(this_process(run, "quickstart"), host="far-away"))
     assert liveness(run) == "elsewhere"
+    assert liveness(run, now=time.time() + LOST_SECONDS + 1) == "lost"
     end(run)
     assert liveness(run) == "finished"
+    assert liveness(run, now=time.time() + 10 * 86400) == "finished"
+
+
+INFO = RunInfo(
+    id="r", name="r", host="box", boot_id="b1", pid=7, pid_start="500", started=1000.0, pid_namespace="pid:[1]"
+)
+HERE = ProcessFacts("box", "b1", "500", "pid:[1]")
+
+
+@pytest.mark.parametrize(
+    ("facts", "silent", "is_"),
+    [
+        (HERE, 9999.0, "live"),  # a process that is there and stopped, or whose disk is full, is no dead one
+        (replace(HERE, pid_start=None), 1.0, "killed"),
+        (replace(HERE, pid_start="900"), 1.0, "killed"),  # another process with that number
+        (replace(HERE, boot_id="b2"), 3600.0, "killed"),  # the machine was started anew, and the number taken again
+        (replace(HERE, boot_id="b2"), 5.0, "elsewhere"),  # two machines of one name, and the other one trains
+        (
+            replace(HERE, pid_namespace="pid:[2]", pid_start=None),
+            5.0,
+            "elsewhere",
+        ),  # seen from outside a container
+        (replace(HERE, pid_namespace="pid:[2]"), 3600.0, "lost"),
+        (replace(HERE, pid_namespace=""), 5.0, "live"),  # seen over a shell that did not ask for it
+        (replace(HERE, host="renamed"), 5.0, "elsewhere"),
+        (ProcessFacts("other", "b9", "500"), 5.0, "elsewhere"),
+        (ProcessFacts("other", "b9", None), 5.0, "elsewhere"),
+        (ProcessFacts("other", "b9", "500"), 3600.0, "lost"),
+        (ProcessFacts("box", "", "500"), 3600.0, "live"),  # a system without names for its boots
+        (ProcessFacts("box", "", None), 5.0, "killed"),
+    ],
+)
+def test_who_lives_is_judged_by_process_boot_container_and_silence(
+    facts: ProcessFacts, silent: float, is_: str
+) -> None:
+    assert judged(INFO, facts, None, silent) == is_
+    assert judged(INFO, facts, (999.0, "stopped"), silent) == is_, "the end of an earlier process of a resumed run"
+    assert judged(INFO, facts, (1001.0, "failed"), silent) == "failed"
+
+
+@pytest.mark.parametrize("change", [{"pid": "../7"}, {"pid": -1}, {"pid": True}, {"host": 5}, {"started": "now"}])
+def test_a_run_json_that_names_no_process_is_none(tmp_path: Path, change: dict[str, object]) -> None:
+    run = started(tmp_path)
+    run.run_json.write_text(json.dumps(json.loads(run.run_json.read_text()) | change))
+    assert read_run_info(run) is None
+
+
+def test_a_run_and_the_list_of_runs_are_their_owners_alone(tmp_path: Path) -> None:
+    run = started(tmp_path / "deep" / "runs")
+    modes = {path: path.stat().st_mode & 0o777 for path in (run.path, run.run_json, registry_path())}
+    assert modes == {run.path: 0o700, run.run_json: 0o600, registry_path(): 0o600}
 
 
 def test_a_fresh_folder_is_starting_and_an_old_one_killed(tmp_path: Path) -> None:
