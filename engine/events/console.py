@@ -45,7 +45,8 @@ _READERS = {"dt": seconds, "tok_s": rate}
 class ConsoleStep:
     """The numbers of a step line; None where the line has none. `dt` is in seconds, `total` the steps of the run.
 
-    `unread` names the fields that stand in the line with a value that is no number.
+    `unread` names the fields that stand in the line with a value that is no number. Other tools tell some of these in
+    other ways (`engine.events.foreign`): the tokens of all steps so far, and the time, unix seconds.
     """
 
     step: int
@@ -59,6 +60,14 @@ class ConsoleStep:
     total: int | None = None
     epoch: float | None = None
     unread: tuple[str, ...] = ()
+    tokens_seen: float | None = None
+    t: float | None = None
+
+    @property
+    def is_evaluation(self) -> bool:
+        """Whether it tells of an evaluation alone, and of no step of training."""
+        trained = (self.loss, self.lr, self.grad_norm, self.dt, self.tok_s, self.tokens_seen)
+        return self.eval_loss is not None and not (self.skipped or self.unread or any(x is not None for x in trained))
 
 
 def format_step(step: Step, eval_loss: float | None = None) -> str:

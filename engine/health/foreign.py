@@ -6,80 +6,109 @@ steps say they took. What a line does not tell is NaN in an event that needs a n
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator
 
-from engine.events.console import ConsoleStep, parse_step
+from engine.events.console import ConsoleStep
 from engine.events.console_prefix import is_prefix, without_commands
-from engine.events.types import Alert, End, EndStatus, Eval, Event, Resume, Stamped, Step
+from engine.events.foreign.step_lines import StepLines
+from engine.events.foreign.steps import ForeignSteps
+from engine.events.types import Alert, End, EndStatus, Event, Resume, Stamped
 from engine.health.advice import advise
 from engine.health.last_words import LastWords, Tracebacks
 
 _CONTINUES = re.compile(r"continues after step (?P<step>\d{1,15}) from (?P<checkpoint>.+)")
 _ENDS = re.compile(r"(?P<status>finished|stopped|failed): (?P<reason>.+)")
 _TOTAL = re.compile(r"; (?P<total>[\d,]{1,19}) steps$")
-LARGEST_BATCH = 1e12
-"""More tokens are in no step: something else was logged under these names."""
+COUNTED = "its lines tell no step and no progress bar stands beside them: they are counted, 1, 2, 3"
+TOLD_OF = "the log says that the training is over"
 _STATUS: dict[str, EndStatus] = {"finished": "finished", "stopped": "stopped", "failed": "failed"}
 
 
 class ForeignLog:
-    """`take` the lines in order. `total_steps` is how many the log says that there will be."""
+    """`take` the lines in order, `rest` once no other will come."""
 
     def __init__(self) -> None:
-        self.total_steps: int | None = None
-        self.steps = 0
-        """How many steps the log has told of."""
-        self.unread = 0
-        """Step lines with a value that is no number."""
-        self.t = 0.0
-        """When the newest line came, as far as anybody knows."""
-        self._last: ConsoleStep | None = None
+        self._lines = StepLines()
+        self._steps = ForeignSteps()
+        self._total: int | None = None
+        self._is_over = False
         self._tracebacks = Tracebacks()
+
+    @property
+    def total_steps(self) -> int | None:
+        """How many the log says that there will be."""
+        return self._steps.total or self._total
+
+    @property
+    def steps(self) -> int:
+        """How many steps the log has told of."""
+        return self._steps.count
+
+    @property
+    def unread(self) -> int:
+        """Step lines with a value that is no number."""
+        return self._steps.unread
+
+    @property
+    def t(self) -> float:
+        """When the newest line came, as far as anybody knows."""
+        return self._steps.t
+
+    @t.setter
+    def t(self, t: float) -> None:
+        self._steps.t = t
+
+    @property
+    def note(self) -> str:
+        """What has to be known of the numbers of its steps; empty where they are told."""
+        return COUNTED if self._lines.counts else ""
 
     def take(self, line: str, now: float | None = None) -> Iterator[Stamped]:
         """The events that the line tells of; `now` is when it came (unix seconds), None for one of the past."""
         if now is not None:
             self.t = now
-        parsed = parse_step(line)
-        events = self._of_step(parsed) if parsed is not None else self._of_other(line)
-        for event in events:
+        is_told = False
+        for told in self._lines.take(line):
+            is_told = True
+            yield from self._of_step(told)
+        if self._lines.is_finished and not self._is_over:
+            self._is_over = True
+            yield Stamped(self.t, self._end("finished", TOLD_OF))
+        elif not is_told:
+            for event in self._of_other(line):
+                yield Stamped(self.t, event)
+
+    def rest(self) -> Iterator[Stamped]:
+        """What waited for a line that will not come."""
+        for told in self._lines.rest():
+            yield from self._of_step(told)
+
+    def _of_step(self, told: ConsoleStep) -> Iterator[Stamped]:
+        if self._is_over and not told.is_evaluation:
+            self._is_over = self._lines.is_finished = False
+        for event in self._steps.take(told):
             yield Stamped(self.t, event)
 
-    def _of_step(self, line: ConsoleStep) -> Iterator[Event]:
-        last, self._last = self._last, line
-        self.unread += bool(line.unread)
-        self.total_steps = line.total or self.total_steps
-        is_again = last is not None and line.step == last.step
-        if last is not None and line.step < last.step:
-            yield Resume(from_step=line.step - 1, checkpoint="")
-        if not is_again:
-            self.steps += 1
-            if last is not None and line.dt is not None and math.isfinite(line.dt):
-                self.t += line.dt * max(line.step - last.step, 1)
-            yield _step_of(line)
-        if line.eval_loss is not None:
-            yield Eval(step=line.step, loss=line.eval_loss)
+    def _end(self, status: EndStatus, reason: str) -> End:
+        return End(status=status, reason=reason, exit_code=int(status == "failed"), last_step=self._steps.last or 0)
 
     def _of_other(self, line: str) -> Iterator[Event]:
         text = without_commands(line)
         if found := _CONTINUES.search(text):
             if is_prefix(text[: found.start()]):
-                self._last = None
+                self._steps.go_on_from(None)
                 yield Resume(from_step=int(found["step"]), checkpoint=found["checkpoint"])
         elif found := _ENDS.search(text):
             if is_prefix(text[: found.start()]):
-                status = _STATUS[found["status"]]
-                step = self._last.step if self._last is not None else 0
-                yield End(status=status, reason=found["reason"], exit_code=int(status == "failed"), last_step=step)
+                yield self._end(_STATUS[found["status"]], found["reason"])
         elif words := self._tracebacks.take(text):
             yield from self._of_error(words)
         elif found := _TOTAL.search(text):
-            self.total_steps = int(found["total"].replace(",", ""))
+            self._total = int(found["total"].replace(",", ""))
 
     def _of_error(self, words: LastWords) -> Iterator[Event]:
-        step = self._last.step if self._last is not None else None
+        step = self._steps.last
         reason = words.error
         if words.is_out_of_memory:
             asked = ", ".join(
@@ -96,29 +125,4 @@ class ForeignLog:
                 step=step,
                 advice=advise("OUT_OF_MEMORY", {}),
             )
-        yield End(status="failed", reason=reason, exit_code=1, last_step=step or 0)
-
-
-def _step_of(line: ConsoleStep) -> Step:
-    unknown = math.nan
-    tokens = _tokens_of(line)
-    return Step(
-        step=line.step,
-        epoch=line.epoch if line.epoch is not None else unknown,
-        loss=line.loss,
-        lr=line.lr if line.lr is not None else unknown,
-        grad_norm=line.grad_norm,
-        dt=line.dt if line.dt is not None else unknown,
-        tokens=tokens,
-        slots=tokens,
-        loss_tokens=0,
-        tok_s=line.tok_s if line.tok_s is not None else unknown,
-        skipped=line.skipped,
-    )
-
-
-def _tokens_of(line: ConsoleStep) -> int:
-    """By the line's own speed and time; 0 where it does not tell them."""
-    if line.tok_s is None or line.dt is None or not 0 < line.tok_s * line.dt < LARGEST_BATCH:
-        return 0
-    return round(line.tok_s * line.dt)
+        yield self._end("failed", reason)

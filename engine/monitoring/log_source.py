@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from engine.events.text_reader import TextBatch, TextReader
+from engine.events.types import Stamped
 from engine.health.foreign import ForeignLog
 from engine.health.reader_watch import NOTHING_IS_WRITTEN, ReaderWatch
 from engine.health.silence import LOST_SECONDS
@@ -93,6 +94,9 @@ class LogSource:
             more = batch.more
         if not self._follows or self._lines.is_over:
             yield from self._take(self._lines.rest())
+            yield from self._judge(self._log.rest())
+        if self._log.note and self._log.note not in self.notes:
+            self.notes.append(self._log.note)
         for alert in self._steps.flush():
             yield from self.summary.take_alert(alert, self._clock())
         self.summary.total_steps, self.bad_lines = self._log.total_steps, self._log.unread
@@ -131,10 +135,13 @@ class LogSource:
     def _take(self, lines: tuple[str, ...]) -> Iterator[Told]:
         now = None if self._is_past else self._clock()
         for line in lines:
-            for stamped in self._log.take(line, now):
-                for alert in self._steps.take(stamped):  # about the steps before
-                    yield from self.summary.take_alert(alert, stamped.t)
-                yield from self.summary.take(stamped)
+            yield from self._judge(self._log.take(line, now))
+
+    def _judge(self, events: Iterator[Stamped]) -> Iterator[Told]:
+        for stamped in events:
+            for alert in self._steps.take(stamped):  # about the steps before
+                yield from self.summary.take_alert(alert, stamped.t)
+            yield from self.summary.take(stamped)
 
     def _begin_to_follow(self) -> None:
         """From now on lines come when they are written; those of the past came no later than the file's last change."""
