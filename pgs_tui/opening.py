@@ -10,7 +10,8 @@ from pgs_tui.goals import Attach, AttachTo, Compare, Wish
 from pgs_tui.runs.launcher import Recipe
 from pgs_tui.runs.past import past_of
 
-_GOING = ("live", "starting", "elsewhere")
+_GOING_HERE = ("live", "starting")
+_GOING = (*_GOING_HERE, "elsewhere")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +44,22 @@ def going(name: str) -> tuple[RunDir, ...]:
 
 
 def find_run(text: str | None) -> RunDir:
-    """The run that a person means; without a word the newest that is going, else the newest.
+    """The run that a person means; without a word the newest that is going.
 
-    Raises RunNotFoundError (a ValueError) with what would have been possible.
+    One on this machine comes before those of others, the newest of all where none is going. Raises RunNotFoundError
+    (a ValueError) with what would have been possible.
     """
     if text:
         return resolve_run(text)
-    runs = [RunDir(run.path) for run in list_runs()]
-    return next((run for run in runs if liveness(run) in _GOING), None) or resolve_run("latest")
+    elsewhere: RunDir | None = None
+    for one in list_runs():
+        run = RunDir(one.path)
+        life = liveness(run)
+        if life in _GOING_HERE:
+            return run
+        if life in _GOING and elsewhere is None:
+            elsewhere = run
+    return elsewhere or resolve_run("latest")
 
 
 class NotOpenedError(ValueError):

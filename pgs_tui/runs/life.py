@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import socket
 import subprocess
+import time
 from dataclasses import dataclass
 from typing import Literal
 
-from engine.rundir import RunDir, RunInfo, is_same_process, liveness, read_run_info
+from engine.rundir import Liveness, RunDir, RunInfo, facts_here, judged, liveness, read_run_info
 
-Life = Literal["starting", "live", "gone", "elsewhere"]
+Life = Literal["starting", "live", "gone", "elsewhere", "lost", "foreign"]
+"""`elsewhere`: where this machine cannot look; `lost`: so, and silent for long; `foreign`: a log of another tool."""
+_LIVES: dict[Liveness, Life] = {"live": "live", "killed": "gone", "elsewhere": "elsewhere", "lost": "lost"}
 
 
 @dataclass
@@ -33,10 +35,11 @@ class Engine:
         return ("starting" if is_starting else "gone"), exit_code
 
     def _known(self, info: RunInfo) -> Life:
-        if is_same_process(info):
-            return "live"
-        return "gone" if _is_here(info) else "elsewhere"
+        return _LIVES[judged(info, facts_here(info.pid), None, self._silent_for())]
 
-
-def _is_here(info: RunInfo) -> bool:
-    return info.host == socket.gethostname()
+    def _silent_for(self) -> float | None:
+        """Seconds since the log grew."""
+        try:
+            return time.time() - self.run.events.stat().st_mtime
+        except OSError:
+            return None

@@ -33,6 +33,9 @@ class Status:
     held: bool = False
     seen: str = ""
     """What of the run the charts show, where that is not all of it."""
+    where: str = ""
+    """The other machine where the run is."""
+    readonly: bool = False
 
 
 class StatusLine(Drawn):
@@ -56,10 +59,12 @@ class StatusLine(Drawn):
         state, age, short_age = self._state(), self._age(), self._age(short=True)
         bare = self._state(bare=True)
         name, short_name = self._run_name(max(width // 4, NARROWEST_NAME)), self._run_name(NARROWEST_NAME)
+        where = line((plain(self._status.where), "dim")) if self._status.where else ()
         brand = line(("pgs-tui", "dim"))
         for parts, right in (
-            ([brand, name, None, self._epoch(), self._left()], [state, age]),
-            ([name, None, self._epoch(), self._left()], [state, age]),
+            ([brand, name, where, None, self._epoch(), self._left()], [state, age]),
+            ([name, where, None, self._epoch(), self._left()], [state, age]),
+            ([name, where, None, self._left()], [state, age]),
             ([name, None, self._left()], [state, age]),
             ([name, None, self._left()], [state, short_age]),
             ([short_name, None, self._left()], [state, short_age]),
@@ -106,8 +111,9 @@ class StatusLine(Drawn):
 
     def _state(self, bare: bool = False) -> Line:
         held = line(("‖ view held", "warn")) if self._status.held else ()
+        readonly = line(("read only", "accent")) if self._status.readonly else ()
         seen = line((self._status.seen, "accent")) if self._status.seen and not bare else ()
-        return joined([held, seen, line((f"{self._status.sign} {self._status.state}", self._status.role))])
+        return joined([readonly, held, seen, line((f"{self._status.sign} {self._status.state}", self._status.role))])
 
     def _age(self, short: bool = False) -> Line:
         text = self._status.age.removeprefix("data ") if short else self._status.age

@@ -8,6 +8,7 @@ from typing import Literal
 from pgs_tui.drawing.lines import Role
 from pgs_tui.history.history import History
 from pgs_tui.runs.life import Life
+from pgs_tui.runs.link_status import LinkStatus
 
 Outcome = Literal["running", "finished", "stopped", "failed", "killed"]
 
@@ -39,6 +40,22 @@ class Situation:
     """The machine where the engine runs, as far as is known."""
     phase_since: float | None = None
     """When the present phase began, in unix seconds."""
+    where: str = ""
+    """The machine that the run is looked at over ssh on, as a person names it."""
+    link: LinkStatus | None = None
+    """How things stand with that machine."""
+    readonly: bool = False
+    """True where the person has asked that nothing can be changed from here."""
+
+    @property
+    def clock(self) -> float:
+        """This machine's time in unix seconds, while `now` is that of the machine where the run is."""
+        return self.now - (self.link.skew if self.link is not None else 0.0)
+
+    @property
+    def is_cut_off(self) -> bool:
+        """True while nobody here knows what the run does now."""
+        return self.trouble is not None or (self.link is not None and self.link.state != "up")
 
     @property
     def outcome(self) -> Outcome:

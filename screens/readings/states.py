@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from engine.events import Phase
 from pgs_tui.drawing.lines import Role
 from pgs_tui.format import gib, percent, plain, whole
 from screens.readings.age import age_of
+from screens.readings.links import cut_off
 from screens.readings.situation import OUTCOME_SIGNS, Situation
+from screens.readings.state import State
 
 PHASE_SIGNS: dict[str, tuple[str, Role]] = {"training": ("●", "good"), "paused": ("‖", "warn")}
 BUSY: tuple[str, Role] = ("◐", "accent")
@@ -24,22 +24,11 @@ SENTENCES = {
 """What goes on before the first step. Later phases need no sentence: the curves speak."""
 
 
-@dataclass(frozen=True, slots=True)
-class State:
-    """`sentence` and `more` are empty where sign and word say it all."""
-
-    sign: str
-    word: str
-    role: Role
-    sentence: str = ""
-    more: str = ""
-
-
 def state_of(situation: Situation) -> State:
     """What the run is doing, as far as can be seen from here."""
     outcome = situation.outcome
-    if situation.trouble and outcome == "running":
-        return _disconnected(situation)
+    if outcome == "running" and (state := cut_off(situation)) is not None:
+        return state
     if outcome != "running":
         sign, role = OUTCOME_SIGNS[outcome]
         return State(sign, outcome, role)
@@ -47,18 +36,21 @@ def state_of(situation: Situation) -> State:
         progress = f" {percent(situation.progress)}" if situation.progress is not None else ""
         return State("◐", f"reading the log{progress}", "accent")
     state = _of_phase(situation)
+    if situation.life == "lost":
+        return _lost(situation)
     return _elsewhere(situation, state) if situation.life == "elsewhere" else state
 
 
-def _disconnected(situation: Situation) -> State:
+def _lost(situation: Situation) -> State:
+    host = plain(situation.host or "another machine")
     known = situation.history.last_t
-    shown = f"what is shown is {age_of(situation.now - known)} old" if known is not None else "nothing is known yet"
+    since = f" for {age_of(situation.now - known)}" if known is not None else ""
     return State(
         sign="?",
-        word="disconnected",
-        role="bad",
-        sentence=f"? the log cannot be read: {plain(situation.trouble or '')}",
-        more=f"{shown}; it is tried again",
+        word=f"silent on {host}",
+        role="warn",
+        sentence=f"? nothing has been heard of it{since}",
+        more=f"its engine ran on {host}, where this machine cannot look whether it is still there",
     )
 
 

@@ -32,6 +32,8 @@ def status_of(situation: Situation) -> Status:
         age=age,
         age_role=age_role,
         held=situation.held,
+        where=situation.where,
+        readonly=situation.readonly,
     )
 
 
@@ -39,7 +41,7 @@ def _goes_on(situation: Situation) -> bool:
     """Whether it can be said how long it still takes."""
     phase = situation.history.phase
     is_paused = phase is not None and phase.name == "paused"
-    return situation.outcome == "running" and not (situation.loading or situation.trouble or is_paused)
+    return situation.outcome == "running" and not (situation.loading or situation.is_cut_off or is_paused)
 
 
 def _age(situation: Situation) -> tuple[str, Role]:
@@ -53,13 +55,16 @@ def _age(situation: Situation) -> tuple[str, Role]:
         return f"{age_of(age)} ago", "dim"
     late = age > max(LATE_SECONDS, LATE_STEPS * (history.seconds_per_step() or 0.0))
     waiting = history.phase is not None and history.phase.name != "training"
-    return f"data {age_of(age)} old", "warn" if (late and not waiting) or situation.trouble else "dim"
+    return f"data {age_of(age)} old", "warn" if (late and not waiting) or situation.is_cut_off else "dim"
 
 
 def status_changes_in(situation: Situation) -> float:
     """In how many seconds the line will say something else, should no news come."""
     history = situation.history
     known = history.last_t
+    if situation.link is not None and situation.link.retry_at is not None and situation.link.state == "lost":
+        left = situation.link.retry_at - situation.clock
+        return left % 1.0 or 1.0 if left > 0 else 1.0
     if known is None or situation.loading:
         return SLOW_CLOCK
     soonest = next_change(situation.now - known)

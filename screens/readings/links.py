@@ -1,0 +1,61 @@
+"""What stands between the screen and a run: a disk that cannot be read, or a connection to another machine."""
+
+from __future__ import annotations
+
+from math import ceil
+
+from pgs_tui.format import duration, plain
+from pgs_tui.runs.link_status import LinkStatus
+from screens.readings.age import age_of
+from screens.readings.situation import Situation
+from screens.readings.state import State
+
+
+def cut_off(situation: Situation) -> State | None:
+    """Why nobody here knows what the run does now; None while it is seen."""
+    link = situation.link
+    if link is not None and link.state != "up":
+        return _without_link(situation, link)
+    return _unreadable(situation) if situation.trouble else None
+
+
+def _unreadable(situation: Situation) -> State:
+    return State(
+        sign="?",
+        word="disconnected",
+        role="bad",
+        sentence=f"? the log cannot be read: {plain(situation.trouble or '')}",
+        more=f"{_shown(situation)}; it is tried again",
+    )
+
+
+def _without_link(situation: Situation, link: LinkStatus) -> State:
+    where = plain(situation.where or "the other machine")
+    if link.state == "connecting":
+        if situation.history.last_t is None:
+            return State("◐", "connecting", "accent", f"◐ connecting to {where}", "what the run has written comes then")
+        return State("?", "reconnecting", "warn", f"? trying to reach {where} again", _shown(situation))
+    why = f": {plain(link.why)}" if link.why else ""
+    if link.state == "refused":
+        again = "R tries again; if it has something to ask, leave and attach again"
+        return State("?", "refused", "bad", f"? {where} cannot be reached{why}", f"{_shown(situation)}; {again}")
+    word = f"lost, {_countdown(situation, link)}"
+    sentence = f"? the connection to {where} is lost{why}"
+    return State("?", word, "bad", sentence, f"{_shown(situation)}; {_countdown(situation, link)}, R tries now")
+
+
+def _countdown(situation: Situation, link: LinkStatus) -> str:
+    left = ceil(link.retry_at - situation.clock) if link.retry_at is not None else 0
+    return f"again in {duration(left)}" if left > 0 else "trying"
+
+
+def _shown(situation: Situation) -> str:
+    known = situation.history.last_t
+    return f"what is shown is {age_of(situation.now - known)} old" if known is not None else "nothing is known yet"
+
+
+def back_again(before: LinkStatus | None, now: LinkStatus | None) -> str:
+    """What is said when a machine that was out of reach is back; empty where nothing of the kind happened."""
+    if before is None or now is None or now.state != "up" or before.state == "up" or not before.heard:
+        return ""
+    return f"connected again after {duration(max(now.since - before.heard, 0.0))}; nothing was left out"
