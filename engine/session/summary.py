@@ -10,6 +10,7 @@ from collections.abc import Callable
 from engine.events import Checkpoint, End, Eval, Event, Stamped, Start
 from engine.events.summary import FILE_NAME, MOST_BYTES, RunSummary, summary_of_text, summary_text
 from engine.events.summary_worker import sum_up
+from engine.private import file_mode
 from engine.rundir import RunDir
 
 INTERVAL_SECONDS = 10.0
@@ -52,7 +53,9 @@ class SummaryWriter:
             with self._lock:
                 self._summary.log_bytes = self._run.events.stat().st_size
                 text = summary_text(self._summary)
-            descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o666)
+            descriptor = os.open(
+                temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, file_mode(self._run.path)
+            )
             with os.fdopen(descriptor, "w", encoding="utf-8") as file:
                 file.write(text)
             temporary.replace(self._run.path / FILE_NAME)
