@@ -80,6 +80,10 @@ class View:
         reached = (floor(ground.newest / jump) + 1) * jump
         return reached - (end - start), reached
 
+    def sees(self, ground: Ground) -> bool:
+        """Whether there is anything in its window, which a run that went back may have left."""
+        return self.follow or self.window is None or self.window[0] <= ground.newest
+
     def index(self, ground: Ground) -> int | None:
         """The index of the step under the cursor; of the newest one where its own is gone."""
         return None if self.cursor is None else ground.index_of(self.cursor)

@@ -80,7 +80,7 @@ class DashboardShowing(DashboardDrawing):
         assert self.live is not None, "news without a run"
         update = message.update
         self.live.take(update)
-        if update.restarted:
+        if update.afresh or not self.live.sees(self.view):
             self.look_at(View(self.view.axis))  # the steps that were looked at are no more
         if self._follower is not None:
             self._follower.taken()

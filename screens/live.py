@@ -17,6 +17,7 @@ from pgs_tui.format import plain, whole
 from pgs_tui.history.history import History
 from pgs_tui.history.incidents import Incident
 from pgs_tui.history.log_lines import LogLines
+from pgs_tui.history.retold import is_told_again
 from pgs_tui.history.strays import NO_OFFSET
 from pgs_tui.invocation import own_command
 from pgs_tui.runs.control import Command, send
@@ -33,7 +34,7 @@ from screens.readings.banner import banner_of
 from screens.readings.charts import CHARTS
 from screens.readings.cursor import cursor_reading
 from screens.readings.gpus import gpus_of
-from screens.readings.looking import Looking, looking_at
+from screens.readings.looking import Looking, ground_of, looking_at
 from screens.readings.memory import memory_of
 from screens.readings.parts import parts_of
 from screens.readings.ranks import ranks_of
@@ -50,6 +51,9 @@ class LiveRun:
     def __init__(self, name: str, run: RunDir, clock: Callable[[], float] = time.time) -> None:
         self.run = run
         self.history = self._read = self._new_history()
+        self._again: History | None = None
+        """What a log tells that begins anew with what was known: it is shown once all of it has been read."""
+        self._begins_anew = False
         self._name = name
         self._clock = clock
         self._update = Update()
@@ -102,13 +106,28 @@ class LiveRun:
             self.history = self._new_history()
             self._fold(self.history, update)
             return
-        if update.restarted:
-            self._read, self._phase_since = self._new_history(), None
-        self._fold(self._read, update)
-        if self.history is not self._read:  # work on what will be shown next is spread over the reading
-            self._read.table.keep_averages_of(self.history.table)
+        self._begin_anew(update)
+        reading = self._again or self._read
+        self._fold(reading, update)
+        if self.history is not reading:  # work on what will be shown next is spread over the reading
+            reading.table.keep_averages_of(self.history.table)
+        if not update.loading:
+            self._read, self._again = reading, None
         if not update.loading or update.restarted:
             self.history = self._read
+
+    def _begin_anew(self, update: Update) -> None:
+        """See to it that what the log told before it was emptied stays, and that nothing is taken in twice."""
+        if update.afresh:
+            self._read, self._again, self._phase_since = self._new_history(), None, None
+        if update.restarted:
+            self._read.begin_anew()
+            self._again, self._begins_anew = None, True
+        if self._begins_anew:
+            is_again = is_told_again(self._read, (*update.columns, *update.events))
+            self._begins_anew = is_again is None
+            if is_again:
+                self._again, self._phase_since = self._new_history(), None
 
     def notes(self) -> tuple[str, ...]:
         """Sentences about what could not belong to the run, since they were asked for last."""
@@ -141,6 +160,11 @@ class LiveRun:
         With `read` the step under the cursor is read back from the log, which alone knows its rows.
         """
         return looking_at(self.history, view, alpha, read)
+
+    def sees(self, view: View) -> bool:
+        """Whether the view has something of the run before it, should there be anything to see."""
+        ground = ground_of(self.history, view.axis)
+        return ground is None or view.sees(ground)
 
     def chart(self, name: str, looking: Looking) -> ChartView:
         """What the chart of that name shows."""

@@ -119,13 +119,17 @@ class GrowingFile:
         self._inode = os.fstat(descriptor).st_ino
 
     def _change_of(self, descriptor: int, status: os.stat_result) -> Restart | None:
-        if status.st_ino != self._inode:
-            return "replaced"
+        if status.st_ino != self._inode:  # a newer copy of the same log (rsync, an editor) is read on
+            is_copy = status.st_size >= self.offset and self._holds_what_was_read(descriptor)
+            return None if is_copy else "replaced"
         if status.st_size < self.offset:
             return "emptied"
+        return None if self._holds_what_was_read(descriptor) else "rewritten"
+
+    def _holds_what_was_read(self, descriptor: int) -> bool:
         head = os.pread(descriptor, len(self._head), 0)
         tail = os.pread(descriptor, len(self._tail), self.offset - len(self._tail))
-        return None if head == self._head and tail == self._tail else "rewritten"
+        return head == self._head and tail == self._tail
 
     def _complete_lines(self, descriptor: int) -> tuple[bytes, int]:
         """Some complete lines, and how many bytes were looked through for them."""

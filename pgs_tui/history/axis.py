@@ -114,14 +114,17 @@ class Axes:
         self._extend_epochs(epochs)
         self._clock.extend(t)
 
-    def truncate(self, length: int) -> None:
-        """Forget the steps from index `length` on. What comes next goes on from the one before."""
+    def truncate(self, length: int, retold: bool = False) -> None:
+        """Forget the steps from index `length` on. What comes next goes on from the one before.
+
+        With `retold` the same steps are told once more, so the clock goes back with them.
+        """
         self.generation += 1
         del self.steps[length:]
         del self._tokens[length:]
         self._total_tokens = self._tokens[-1] if self._tokens else 0.0
         del self._epochs[length:]
-        self._clock.truncate(length)
+        self._clock.truncate(length, retold)
 
     def interrupt(self, t: float) -> None:
         """Training goes on at this time, and what lies before it, since the last step, counts as nothing."""
@@ -190,9 +193,14 @@ class _RunClock:
         self._bases.append(self.seconds[-1] if self.seconds else 0.0)
         self._now = t
 
-    def truncate(self, length: int) -> None:
-        """Back to `length` steps; the clock stands where it stood last."""
+    def truncate(self, length: int, retold: bool) -> None:
+        """Back to `length` steps; the clock stands where it stood last, or with `retold` where it stood then."""
         del self.seconds[length:]
+        if retold:
+            self._drop_stretches(bisect_right(self._firsts, length))
+            is_begun = bool(self._firsts) and self._firsts[-1] == length
+            self._now = self._begins[-1] if is_begun else self.wall(length - 1)
+            return
         self._drop_stretches(bisect_left(self._firsts, length))
         if self._now is not None:
             self.interrupt(self._now)

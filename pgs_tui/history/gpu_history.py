@@ -6,7 +6,7 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
-from math import isfinite, nan
+from math import inf, isfinite, nan
 from typing import Literal, get_args
 
 from engine.events import Gpu
@@ -134,11 +134,13 @@ class GpuHistories:
     def __init__(self) -> None:
         self.cards: dict[int, GpuHistory] = {}
         self.newest: dict[int, Gpu] = {}
+        self.known_until = -inf
+        """Readings up to this time (unix seconds) are told once more, and left out."""
 
     def append(self, gpu: Gpu, t: float) -> None:
         """Add a reading."""
         card = self._card(gpu.index)
-        if card is not None:
+        if card is not None and not t <= self.known_until:
             values = [getattr(gpu, field) for field in FIELDS]
             card.extend([t], [[nan if value is None else value] for value in values], [bool(gpu.throttle)])
             self.newest[gpu.index] = gpu
@@ -149,7 +151,8 @@ class GpuHistories:
             card = self._card(index)
             if card is None:
                 continue
-            places = [place for place, one in enumerate(block.index) if one == index]
+            told = zip(block.index, block.t, strict=True)
+            places = [place for place, (one, t) in enumerate(told) if one == index and not t <= self.known_until]
             columns = [_at(block.values[field], places) for field in FIELDS]
             card.extend(_at(block.t, places), columns, _at(block.throttled, places))
             self.newest[index] = gpu

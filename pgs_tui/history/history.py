@@ -36,7 +36,7 @@ NOT_FINITE_MARKED = ("loss", "grad_norm")
 
 
 class History(KnownRun):
-    """Takes in events with `fold`, blocks of a log with `extend`. A log that begins anew needs a new history."""
+    """Takes in events with `fold`, blocks of a log with `extend`; `begin_anew` says that its log was emptied."""
 
     def fold(self, events: Iterable[Stamped], offsets: Iterable[int] = ()) -> None:
         """Take in what happened, in the order of the log; `offsets` are the first bytes of the events' lines."""
@@ -46,6 +46,7 @@ class History(KnownRun):
     def take(self, event: Event, t: float, offset: int = NO_OFFSET) -> None:
         """Take in one event; `offset` is the first byte of its line in the log."""
         self.version += 1
+        self._note_time(t)
         self.last_t = t
         match event:
             case Step():
@@ -57,6 +58,20 @@ class History(KnownRun):
             case _:
                 self._take_rare(event, t)
 
+    def begin_anew(self) -> None:
+        """The log was emptied or replaced. What it has told stays, but no line of it can be read back any more.
+
+        What follows goes on from there: a step that is not beyond the last one takes its place, as after a resume.
+        """
+        self.version += 1
+        self.table.offsets.forget()
+        self._strays.give_up()
+        if self._newest is not None:
+            self._newest = self._newest._replace(offset=NO_OFFSET)
+        if self.last_t is not None:
+            self._known_until = self._gpus.known_until = self.last_t
+        self._is_anew = True
+
     def extend(self, block: Block) -> None:
         """Take in a block of a log, as if its events had been folded one by one."""
         match block:
@@ -66,10 +81,16 @@ class History(KnownRun):
                 self.version += len(block)
                 for t in block.t[-1:]:
                     self.last_t = t if self.last_t is None else max(t, self.last_t)
+                self._note_time(*block.t[:1])
                 self._gpus.extend(block)
             case StepColumns():
                 self.version += len(block)
+                self._note_time(*block.t[:1])
                 self._take_steps(block)
+
+    def _note_time(self, *t: float) -> None:
+        if self.first_t is None and t:
+            self.first_t = t[0]
 
     def _take_rare(self, event: Event, t: float) -> None:
         match event:
@@ -85,7 +106,7 @@ class History(KnownRun):
             case Estimate():
                 self.estimate = event
             case Eval():
-                self._take_eval(event)
+                self._take_eval(event, t)
             case Phase():
                 self.phase = event
             case Start():
@@ -93,7 +114,7 @@ class History(KnownRun):
                 self._strays.give_up()
                 self.table.axes.interrupt(t)
             case Checkpoint():
-                self._take_checkpoint(event)
+                self._take_checkpoint(event, t)
             case Ack():
                 self._take_ack(event)
             case End():
@@ -104,13 +125,14 @@ class History(KnownRun):
         self.ranks.take(told.step)
         if told.step.rank != 0:
             return
-        for admitted in self._strays.admit(told, self.last_step):
+        for admitted in self._strays.admit(told, None if self._is_anew else self.last_step):
             self._add(admitted)
 
     def _add(self, told: Told) -> None:
         step = told.step
         if self.steps and step.step <= self.steps[-1]:
-            self._rewind(step.step - 1)
+            self._rewind(step.step - 1, told.t)
+        self._is_anew = False
         begin = len(self.steps)
         self.table.append(step, told.t, told.offset)
         self._recent.append(told.t, step)
@@ -129,7 +151,7 @@ class History(KnownRun):
 
     def _goes_on_with(self, step: int) -> bool:
         last = self.last_step
-        return not self._strays.is_waiting and (last is None or last < step <= last + FAR)
+        return not self._strays.is_waiting and not self._is_anew and (last is None or last < step <= last + FAR)
 
     def _add_all(self, block: StepColumns) -> None:
         begin = len(self.steps)
@@ -147,26 +169,34 @@ class History(KnownRun):
         for metric in NOT_FINITE_MARKED:
             self.marks.add_behind("nan", self.table.not_finite(metric, begin), metric)
 
-    def _take_eval(self, event: Eval) -> None:
+    def _take_eval(self, event: Eval, t: float) -> None:
+        is_known = self._is_retold(t) and any(one.name == event.name for one in self.evals.at(event.step))
         if not self._is_of_this_run(event.step) or not self.evals.take(event):
             return
         self.marks.add("eval", event.step, "loss")
         self._mark_best()
-        self.table.parts.add_eval(event.step, event.seconds)
+        if not is_known:
+            self.table.parts.add_eval(event.step, event.seconds)
 
     def _is_of_this_run(self, step: int) -> bool:
         """Whether something told of that step can be shown beside the steps that there are."""
         last = self.last_step
-        return abs(step) <= LARGEST_STEP and (last is None or abs(step - last) <= FAR)
+        return abs(step) <= LARGEST_STEP and (last is None or self._is_anew or abs(step - last) <= FAR)
+
+    def _is_retold(self, t: float) -> bool:
+        """Whether what was told at that moment may have been told before the log began anew."""
+        return t <= self._known_until
 
     def _mark_best(self) -> None:
         self.marks.mark_best(self.best.step if self.best else None)
 
-    def _take_checkpoint(self, event: Checkpoint) -> None:
+    def _take_checkpoint(self, event: Checkpoint, t: float) -> None:
         self.checkpoint = event
+        is_known = self._is_retold(t) and any(mark.kind == "checkpoint" for mark in self.marks.at(event.step))
         if self._is_of_this_run(event.step):
             self.marks.add("checkpoint", event.step)
-            self.table.parts.add_checkpoint(event.step, event.seconds)
+            if not is_known:
+                self.table.parts.add_checkpoint(event.step, event.seconds)
 
     def _take_ack(self, event: Ack) -> None:
         self.acks[event.id] = event
@@ -176,19 +206,20 @@ class History(KnownRun):
     def _resume(self, event: Resume, t: float) -> None:
         self._strays.give_up()
         from_step = max(min(event.from_step, LARGEST_STEP), -LARGEST_STEP)
-        self._rewind(from_step)
+        self._rewind(from_step, t)
         self.table.axes.interrupt(t)
         self.marks.add("resume", from_step if self.last_step is None else min(from_step, self.last_step))
         self.end = None
 
-    def _rewind(self, from_step: int) -> None:
-        """Put aside the steps after `from_step`; what comes next replaces them."""
-        aside = self.table.rewind(from_step)
-        if aside is not None:
+    def _rewind(self, from_step: int, t: float) -> None:
+        """Put aside the steps after `from_step`; what comes next, told at `t`, replaces them."""
+        is_retold = self._is_retold(t)
+        aside = self.table.rewind(from_step, is_retold)
+        if aside is not None and not is_retold:
             self.superseded.append(aside)
         self._recent.clear()
         self._newest = None
         self.incidents.rewind(from_step)
-        self.marks.rewind(from_step)
+        self.marks.rewind(from_step, and_resumes=self._is_anew)
         self.evals.rewind(from_step)
         self._mark_best()

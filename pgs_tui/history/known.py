@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from collections import deque
 from collections.abc import Collection
+from math import inf
 
 from engine.events import Ack, Checkpoint, End, Estimate, Eval, Gpu, Host, Phase, Start, Step
 from pgs_tui.history.at_step import At, at_step
@@ -49,11 +50,17 @@ class KnownRun:
         """What the GPU's memory was expected to come to; None for runs on the CPU."""
         self.checkpoint: Checkpoint | None = None
         self.end: End | None = None
+        self.first_t: float | None = None
         self.last_t: float | None = None
+        """When the first event was told, and the newest one; unix seconds."""
         self._recent = RecentSteps(RECENT_STEPS)
         self._gpus = GpuHistories()
         self._lines = lines
         self._strays = Strays()
+        self._is_anew = False
+        """True between a new start of the log and the first step told after it."""
+        self._known_until = -inf
+        """What a log that began anew tells of moments up to this one may be known already."""
         self._newest: Told | None = None
         self._is_newest_whole = True
         self._reduced = Reduced(self.table, self.evals, self.marks)

@@ -120,11 +120,11 @@ class Marks:
         self.version += 1
         self._touched.setdefault("audit", _Touched()).add(step, incident_id)
 
-    def rewind(self, from_step: int) -> None:
-        """Take the marks of later steps away; where the run was resumed stays marked."""
+    def rewind(self, from_step: int, and_resumes: bool = False) -> None:
+        """Take the marks of later steps away; where the run was resumed stays marked, unless that is void too."""
         self.version += 1
         for (kind, _), steps in self._plain.items():
-            if kind != "resume":
+            if kind != "resume" or and_resumes:
                 del steps[bisect_right(steps, from_step) :]
         for touched in self._touched.values():
             touched.rewind(from_step)

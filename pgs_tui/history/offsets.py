@@ -37,6 +37,11 @@ class Offsets:
             self._add(block, some)
             place += len(some)
 
+    def forget(self) -> None:
+        """None of the lines is where it was any more."""
+        self._distances = array("I", [UNKNOWN]) * len(self._distances)
+        self._bases = array("q", [-1]) * len(self._bases)
+
     def truncate(self, length: int) -> None:
         """Forget the lines from index `length` on."""
         del self._distances[length:]

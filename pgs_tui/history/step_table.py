@@ -56,15 +56,18 @@ class StepTable:
         self.parts.extend(block.values)
         self.offsets.extend(block.offset)
 
-    def rewind(self, from_step: int) -> Superseded | None:
-        """Take out the steps after `from_step`, which others will replace; None where there are none."""
+    def rewind(self, from_step: int, retold: bool = False) -> Superseded | None:
+        """Take out the steps after `from_step`, which others will replace; None where there are none.
+
+        With `retold` it is the very same steps that come again.
+        """
         steps = self.axes.steps
         keep = bisect_right(steps, from_step)
         self.parts.truncate(keep, from_step)
         if keep == len(steps):
             return None
         aside = Superseded(from_step, steps[keep:], {name: one.values[keep:] for name, one in self.series.items()})
-        self.axes.truncate(keep)
+        self.axes.truncate(keep, retold)
         self.offsets.truncate(keep)
         for series in self.series.values():
             series.truncate(keep)

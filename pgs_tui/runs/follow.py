@@ -68,7 +68,11 @@ class Update:
     columns: tuple[Block, ...] = ()
     offsets: tuple[int, ...] = ()
     restarted: bool = False
-    """The log was emptied or replaced: all that was known is void, and these events come from its new start."""
+    """The log was emptied or replaced, and these events come from its new start: what is known stays, unless they tell
+    it again.
+    """
+    afresh: bool = False
+    """All that was known is void: these events are told from their beginning."""
     survey: bool = False
     """A sample of the past to be drawn while it is read; all of it comes again, so it must not be kept."""
     progress: float | None = None

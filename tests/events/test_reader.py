@@ -82,10 +82,21 @@ def test_a_replaced_log_is_read_from_its_start(log: Path, tmp_path: Path) -> Non
     reader = EventReader(log)
     append(log, line("old"))
     reader.poll()
+    (tmp_path / "next").write_bytes(line("other") + line("new"))
+    (tmp_path / "next").replace(log)
+    batch = reader.poll()
+    assert batch.restarted and names(batch) == ["other", "new"]
+
+
+def test_a_newer_copy_of_the_log_in_its_place_is_read_on(log: Path, tmp_path: Path) -> None:
+    """As `rsync` brings it, again and again."""
+    reader = EventReader(log)
+    append(log, line("old"))
+    reader.poll()
     (tmp_path / "next").write_bytes(line("old") + line("new"))
     (tmp_path / "next").replace(log)
     batch = reader.poll()
-    assert batch.restarted and names(batch) == ["old", "new"]
+    assert names(batch) == ["new"] and not batch.restarted and batch.notes == ()
 
 
 def test_lines_that_are_no_events_are_counted_and_passed_over(log: Path) -> None:

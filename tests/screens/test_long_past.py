@@ -59,7 +59,9 @@ def test_a_log_that_begins_anew_while_it_is_read_brings_a_new_past(tmp_path: Pat
     live.take(Update(columns=survey.columns, survey=True, loading=True, life="live"))
     live.take(columns_of(Eval(step=90, loss=1.0, best=True), step(1), step(90)))
     live.take(Update(stamped(step(1), step(2)), restarted=True, loading=True, life="live"))
-    assert (list(live.history.steps), live.history.best) == ([1, 2], None)
+    assert list(live.history.steps) == [1, 90], "what was read stays until all of the new start is read"
+    live.take(Update(stamped(step(3), start=1002.0), life="live"))
+    assert (list(live.history.steps), live.history.best) == ([1, 2, 3], None)
 
 
 def test_a_run_of_thousands_of_steps_is_followed_from_its_log(tmp_path: Path) -> None:

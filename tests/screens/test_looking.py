@@ -339,7 +339,23 @@ async def test_a_resume_takes_the_cursor_back_with_it(tmp_path: Path) -> None:
         assert (app.dashboard.view.cursor or 0) < 301
 
 
-async def test_a_log_that_begins_anew_is_seen_from_its_beginning(tmp_path: Path) -> None:
+async def test_a_log_that_is_emptied_changes_nothing_of_what_is_looked_at(tmp_path: Path) -> None:
+    """L-04 of the cases: what was drawn stays, and what the log tells now is drawn behind it."""
+    note = "log was emptied, reading from the start"
+    emptied = stamped(step(1001), step(1002, 5.5), start=5000.0)
+    async with hosted(tmp_path) as (app, pilot):
+        await app.deliver(pilot, news())
+        await pressed(app, pilot, "plus", "left")
+        before = app.dashboard.view
+        await app.deliver(pilot, Update(events=emptied, notes=(note,), life="live", restarted=True))
+        assert app.dashboard.view == before and "cursor" in app.texts
+        assert app.dashboard.live is not None and list(app.dashboard.live.history.steps) == list(range(1, 1003))
+        assert note in " ".join(screen_text(app))
+        await pressed(app, pilot, "end")
+        assert " 5.500 " in app.texts["loss"].splitlines()[0]
+
+
+async def test_a_log_of_another_run_is_seen_from_its_beginning(tmp_path: Path) -> None:
     async with hosted(tmp_path) as (app, pilot):
         await app.deliver(pilot, news())
         await pressed(app, pilot, "plus", "left")
