@@ -1,38 +1,21 @@
-"""A shell on another machine, asked by constant programs; each answer comes in parts between lines nobody can guess."""
+"""A shell on another machine, asked by constant programs; its answers come in parts."""
 
 from __future__ import annotations
 
-import os
-import secrets
-import select
-import subprocess
 import threading
-import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import IO
 
+from pgs_tui.remote.channel import Channel
+from pgs_tui.remote.framing import Frames, new_mark
+from pgs_tui.remote.lost import LinkLostError
 from pgs_tui.remote.noise import NOISE_BYTES, Noise
 from pgs_tui.remote.programs import Program, text_of
-from pgs_tui.visible import shown
 
 PATIENCE = 10.0
 """Seconds without a byte after which an answer counts as lost."""
 ANSWER_BYTES = 8 * 2**20
-_CHUNK = 64 * 1024
-_REASON_BYTES = 4096
-_BEGIN, _END = "begin", "end"
-
-
-class LinkLostError(OSError):
-    """There is no connection to the other machine, or there is none any more; the text says why."""
-
-    def __init__(self, why: str) -> None:
-        super().__init__(why)
-        self.why = why
-
-    def __str__(self) -> str:
-        return self.why
+_BEGIN, _END = "begin", "end "
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,46 +37,33 @@ class Answer:
 
 
 class FarShell:
-    """One channel with one `sh` behind it. One program runs at a time; `close` may come from any thread."""
+    """One channel with one `sh` behind it. One program runs at a time; `close` may come from any thread.
 
-    def __init__(self, command: Sequence[str], host: str, environment: Mapping[str, str] | None = None) -> None:
-        self.host = host
+    After an error the channel is closed: nobody knows how much of an answer is still to come.
+    """
+
+    def __init__(self, channel: Channel) -> None:
+        self.host = channel.host
         self.noise = Noise()
+        self._channel = channel
         self._turn = threading.Lock()
         self._started = False
-        self._held = b""
-        self._said = b""
-        try:
-            self._process = subprocess.Popen(
-                command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                bufsize=0,
-                start_new_session=True,
-                env=environment,
-            )
-        except OSError as error:
-            raise LinkLostError(f"{command[0]} cannot be started: {error.strerror}") from error
-        for pipe in self._pipes:
-            os.set_blocking(pipe.fileno(), False)
 
     def ask(self, program: Program, *words: str | int, limit: int = ANSWER_BYTES, patience: float = PATIENCE) -> Answer:
         """Run the program and bring its whole answer, of at most `limit` bytes. Raises LinkLostError."""
         parts: list[tuple[str, list[bytes]]] = []
         size, status = 0, 0
         for name, data in self.pieces(program, *words, patience=patience):
-            if name.startswith(f"{_END} "):
-                status = int(name.split()[1])
-                continue
-            size += len(data)
-            if size > limit:
-                self.close()
-                raise LinkLostError(f"{self.host} answers with more than {limit:,} bytes")
-            if not data:
-                parts.append((name, []))
-            else:
+            if name.startswith(_END):
+                status = _status(name)
+            elif data:
+                size += len(data)
                 parts[-1][1].append(data)
+                if size > limit:
+                    self.close()
+                    raise LinkLostError(f"{self.host} answers with more than {limit:,} bytes")
+            else:
+                parts.append((name, []))
         return Answer(tuple((name, b"".join(pieces)) for name, pieces in parts), status)
 
     def pieces(
@@ -104,9 +74,14 @@ class FarShell:
         At the end comes `("end STATUS", b"")`. Without `patience` it may be silent for ever. Raises LinkLostError.
         """
         with self._turn:
-            mark = f"pgs-{secrets.token_hex(16)}"
-            self._write(self._opening() + _call(program, mark, words), patience)
-            yield from self._framed(mark.encode(), patience)
+            ended = False
+            try:
+                for name, data in self._answer(program, words, patience):
+                    ended = ended or name.startswith(_END)
+                    yield name, data
+            finally:
+                if not ended:
+                    self.close()
 
     def stream(self, program: Program, *words: str | int) -> FarStream:
         """Run a program that goes on until the channel ends; the shell is good for nothing else afterwards."""
@@ -114,17 +89,24 @@ class FarShell:
 
     def close(self) -> None:
         """End the channel, and with it what runs over there."""
-        self._process.terminate()
-        self._process.wait()
-        for pipe in self._pipes:
-            if not self._turn.locked():
-                pipe.close()
+        self._channel.close()
 
-    @property
-    def _pipes(self) -> tuple[IO[bytes], IO[bytes], IO[bytes]]:
-        stdin, stdout, stderr = self._process.stdin, self._process.stdout, self._process.stderr
-        assert stdin is not None and stdout is not None and stderr is not None
-        return stdin, stdout, stderr
+    def _answer(
+        self, program: Program, words: Sequence[str | int], patience: float | None
+    ) -> Iterator[tuple[str, bytes]]:
+        mark = new_mark()
+        frames = Frames(mark)
+        self._channel.write(self._opening() + _call(program, mark, words), PATIENCE)
+        answers = False
+        while True:
+            for part, data, begins in frames.feed(self._read(patience, answers)):
+                answers = answers or begins
+                if part is None:
+                    self._note(data)
+                elif part != _BEGIN:
+                    yield part, data
+                if begins and part is not None and part.startswith(_END):
+                    return
 
     def _opening(self) -> bytes:
         if self._started:
@@ -132,95 +114,44 @@ class FarShell:
         self._started = True
         return text_of("prelude").encode()
 
-    def _framed(self, mark: bytes, patience: float | None) -> Iterator[tuple[str, bytes]]:
-        """Cut what comes by its frame lines. Only bytes that could begin one are held back."""
-        data, self._held = self._held, b""
-        part = ""
-        while True:
-            begin = data.find(mark)
-            stop = data.find(b"\n", begin) if begin >= 0 else -1
-            if stop >= 0:
-                name = data[begin + len(mark) + 1 : stop].decode("ascii", errors="replace")
-                before, data = data[:begin], data[stop + 1 :]
-                if not part:
-                    self._note(before)
-                elif before and part != _BEGIN:
-                    yield part, before
-                part = name
-                if name.startswith(f"{_END} "):
-                    self._held = data
-                    yield name, b""
-                    return
-                if name != _BEGIN:
-                    yield name, b""
-                continue
-            safe = begin if begin >= 0 else len(data) - _overlap(data, mark)
-            if part and part != _BEGIN and safe:
-                yield part, data[:safe]
-                data = data[safe:]
-            elif not part and len(data) > NOISE_BYTES:
-                self._note(data)
-                raise LinkLostError(f"{self.noise.told_of(self.host)}; {NOISE_BYTES // 1024} KiB and still no answer")
-            data += self._read(patience)
+    def _read(self, patience: float | None, answers: bool) -> bytes:
+        try:
+            return self._channel.read(patience)
+        except LinkLostError as error:
+            if not answers and self.noise.data:  # such as: this account is not available
+                raise type(error)(f"{error}; {self.noise.told_of(self.host)}") from error
+            raise
 
-    def _note(self, before: bytes) -> None:
-        if before.strip():
-            self.noise = Noise((self.noise.data + before)[:NOISE_BYTES])
-
-    def _read(self, patience: float | None) -> bytes:
-        """The next bytes from over there. Raises LinkLostError when none come, or none can come any more."""
-        _, stdout, stderr = self._pipes
-        end = None if patience is None else time.monotonic() + patience
-        watched = [stdout, stderr]
-        while True:
-            left = None if end is None else max(0.0, end - time.monotonic())
-            ready, _, _ = select.select(watched, [], [], left)
-            if not ready:
-                raise LinkLostError(f"{self.host} has not answered for {patience:.0f} s")
-            if stderr in ready:
-                said = os.read(stderr.fileno(), _CHUNK)
-                self._said = (self._said + said)[-_REASON_BYTES:]
-                if not said:
-                    watched.remove(stderr)
-            if stdout in ready:
-                data = os.read(stdout.fileno(), _CHUNK)
-                if not data:
-                    raise LinkLostError(self._why_ended())
-                return data
-
-    def _write(self, data: bytes, patience: float | None) -> None:
-        stdin = self._pipes[0]
-        while data:
-            _, ready, _ = select.select([], [stdin], [], patience)
-            if not ready:
-                raise LinkLostError(f"{self.host} has not taken anything for {patience:.0f} s")
-            try:
-                data = data[os.write(stdin.fileno(), data) :]
-            except BrokenPipeError as error:
-                raise LinkLostError(self._why_ended()) from error
-
-    def _why_ended(self) -> str:
-        lines = [line for line in self._said.decode("utf-8", errors="replace").splitlines() if line.strip()]
-        return f"{self.host}: {shown(lines[-1].strip())}" if lines else f"the connection to {self.host} has ended"
+    def _note(self, data: bytes) -> None:
+        self.noise = Noise(self.noise.data + data)
+        if len(self.noise.data) > NOISE_BYTES:
+            told = Noise(self.noise.data[:NOISE_BYTES]).told_of(self.host)
+            raise LinkLostError(f"after {NOISE_BYTES // 1024} KiB there is still no answer: {told}")
 
 
 class FarStream:
     """The bytes of a program that goes on until it is closed."""
 
     def __init__(self, shell: FarShell, pieces: Iterator[tuple[str, bytes]]) -> None:
-        self._shell = shell
+        self.shell = shell
         self._pieces = pieces
 
     def __iter__(self) -> Iterator[bytes]:
         """What comes, as soon as it comes. Raises LinkLostError at the end, whatever its cause."""
         for name, data in self._pieces:
-            if name.startswith(f"{_END} "):
-                raise LinkLostError(f"{self._shell.host}: the log's `tail` has ended over there")
+            if name.startswith(_END):
+                self.close()
+                raise LinkLostError(f"{self.shell.host}: `tail`, which follows the log over there, has ended")
             if data:
                 yield data
 
     def close(self) -> None:
-        self._shell.close()
+        self.shell.close()
+
+
+def _status(end: str) -> int:
+    digits = end.removeprefix(_END)
+    return int(digits) if digits.isdecimal() else 1
 
 
 def quoted(word: str) -> str:
@@ -233,13 +164,5 @@ def _call(program: Program, mark: str, words: Sequence[str | int]) -> bytes:
     """The program as one compound command, which the shell reads whole before it runs any of it."""
     arguments = " ".join(quoted(str(word)) for word in words)
     stdin = "" if program.reads_stdin else " </dev/null"
-    text = f'mark={mark}\npart {_BEGIN}\n(\nset -- {arguments}\n{program.text}){stdin}\npart "{_END} $?"\n'
+    text = f'mark={mark}\npart {_BEGIN}\n(\nset -- {arguments}\n{program.text}){stdin}\npart "{_END}$?"\n'
     return text.encode("utf-8", errors="surrogateescape")
-
-
-def _overlap(data: bytes, mark: bytes) -> int:
-    """How many bytes at the end could be the beginning of the mark."""
-    for size in range(min(len(data), len(mark) - 1), 0, -1):
-        if mark.startswith(data[-size:]):
-            return size
-    return 0

@@ -10,30 +10,35 @@ import shlex
 import stat
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
-from pgs_tui.remote.far_shell import FarShell, LinkLostError
-from pgs_tui.visible import shown
+from pgs_tui.remote.channel import Channel
+from pgs_tui.remote.far_shell import FarShell
+from pgs_tui.remote.lost import LinkLostError, lost
 
 PERSIST_SECONDS = 60
 """So long a connection nobody uses stays open: for the next dashboard, and no longer if this program is killed."""
 CONNECT_SECONDS = 10
 ALIVE_SECONDS, ALIVE_COUNT = 5, 3
 """After 15 s without a sign of life the connection counts as lost."""
+CONTROL_SECONDS = 5
+"""For a word with the master process, which is on this machine."""
+LOGIN_SECONDS = 60
+"""For a login without questions, from a jump host's to the last one's."""
 _LONGEST_SOCKET_PATH = 104 - 17 - 1
 """A unix socket's path on the strictest system, less the random letters that `ssh` puts behind it for a while."""
 _REASON_BYTES = 4096
 
 
-class LinkRefusedError(LinkLostError):
-    """The other machine was reached, and lets nobody in without a question that cannot be asked now."""
-
-
 def ssh_command(environment: Mapping[str, str] = os.environ) -> tuple[str, ...]:
-    """`ssh`, or the words of PGS_TUI_SSH, such as `ssh -F FILE`. Raises ValueError for a quote without its other."""
-    return tuple(shlex.split(environment.get("PGS_TUI_SSH", ""))) or ("ssh",)
+    """`ssh`, or the words of PGS_TUI_SSH, such as `ssh -F FILE`; no shell sees them. Raises LinkLostError."""
+    try:
+        return tuple(shlex.split(environment.get("PGS_TUI_SSH", ""))) or ("ssh",)
+    except ValueError as error:
+        raise LinkLostError(f"PGS_TUI_SSH is no command: {error}") from error
 
 
 class Connection:
@@ -72,7 +77,7 @@ class Connection:
     def shell(self) -> FarShell:
         """A shell over there, in a channel of its own. Raises LinkLostError."""
         command = (*self.ssh, *_CHANNEL, *self._through(), "--", self.host, "exec sh")
-        return FarShell(command, self.host, quiet_environment())
+        return FarShell(Channel(command, self.host, quiet_environment()))
 
     def _through(self) -> tuple[str, ...]:
         return ("-o", f"ControlPath={_without_tokens(self.socket)}")
@@ -93,16 +98,26 @@ class Connection:
             raise LinkLostError(f"{self.ssh[0]} cannot be started: {error.strerror}") from error
         assert process.stderr is not None
         with process.stderr as pipe:
-            said = _passed_on(process, pipe, says)
+            try:
+                said = _passed_on(process, pipe, says, None if asks else time.monotonic() + LOGIN_SECONDS)
+            finally:
+                if process.poll() is None:
+                    process.terminate()
+                    process.wait()
         if process.returncode != 0:
-            raise _why(self.host, said)
+            raise lost(self.host, said)
 
     def _control(self, request: str) -> int:
         command = (*self.ssh, "-O", request, *self._through(), "--", self.host)
-        done = subprocess.run(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False
-        )
-        return done.returncode
+        nothing = subprocess.DEVNULL
+        try:
+            return subprocess.run(
+                command, stdin=nothing, stdout=nothing, stderr=nothing, check=False, timeout=CONTROL_SECONDS
+            ).returncode
+        except OSError as error:
+            raise LinkLostError(f"{self.ssh[0]} cannot be started: {error.strerror}") from error
+        except subprocess.TimeoutExpired as error:
+            raise LinkLostError(f"the master connection to {self.host} does not answer: {self.socket}") from error
 
     @contextlib.contextmanager
     def _alone(self, *, wait: bool) -> Iterator[None]:
@@ -158,12 +173,12 @@ def _without_tokens(path: Path) -> str:
     return str(path).replace("%", "%%")
 
 
-def _passed_on(process: subprocess.Popen[bytes], pipe: IO[bytes], says: IO[bytes] | None) -> bytes:
-    """What the program says on stderr, passed on at once, until it ends; a child of it may keep the pipe."""
+def _passed_on(process: subprocess.Popen[bytes], pipe: IO[bytes], says: IO[bytes] | None, until: float | None) -> bytes:
+    """What the program says on stderr, passed on at once, until it ends; a child of it may keep the pipe open."""
     said = b""
     os.set_blocking(pipe.fileno(), False)
     ended = False
-    while not ended:
+    while not ended and (until is None or time.monotonic() < until):
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(0.02)
             ended = True
@@ -180,10 +195,3 @@ def _available(pipe: IO[bytes]) -> bytes:
         return os.read(pipe.fileno(), _REASON_BYTES)
     except BlockingIOError:
         return b""
-
-
-def _why(host: str, said: bytes) -> LinkLostError:
-    lines = [line.strip() for line in said.decode("utf-8", errors="replace").splitlines() if line.strip()]
-    reason = shown(lines[-1]) if lines else "ssh ended without a word"
-    refused = "Permission denied" in reason or "verification failed" in reason
-    return (LinkRefusedError if refused else LinkLostError)(f"{host}: {reason}")

@@ -2,7 +2,7 @@
 LC_ALL=C
 export LC_ALL
 umask 077
-cd || :
+cd 2>/dev/null || :
 part() { echo "$mark $1"; }
 has() { command -v "$1" >/dev/null 2>&1; }
 

@@ -1,0 +1,121 @@
+"""Bytes to and from one `ssh` process, none of which may be waited for longer than its user has patience."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from typing import IO
+
+from pgs_tui.remote.lost import LinkLostError, lost
+
+_CHUNK = 64 * 1024
+_REASON_BYTES = 4096
+_LAST_WORDS_SECONDS = 1.0
+"""What a program says of its end comes with it, or a moment later."""
+
+
+class Channel:
+    """A program with pipes, in a session of its own: it has no terminal to ask on, and Ctrl-C is not for it.
+
+    `read` and `write` are for one thread, `close` for any.
+    """
+
+    def __init__(self, command: Sequence[str], host: str, environment: Mapping[str, str] | None = None) -> None:
+        self.host = host
+        self._said = b""
+        self._may_say_more = True
+        self._in_use = threading.Lock()
+        try:
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                bufsize=0,
+                start_new_session=True,
+                env=environment,
+            )
+        except OSError as error:
+            raise LinkLostError(f"{command[0]} cannot be started: {error.strerror}") from error
+        assert self._process.stdin and self._process.stdout and self._process.stderr
+        self._stdin, self._stdout, self._stderr = self._process.stdin, self._process.stdout, self._process.stderr
+        for pipe in self._pipes:
+            os.set_blocking(pipe.fileno(), False)
+
+    def read(self, patience: float | None) -> bytes:
+        """The next bytes. Raises LinkLostError when none come in time (seconds), or none can come any more."""
+        with self._in_use:
+            self._check_open()
+            end = None if patience is None else time.monotonic() + patience
+            while True:
+                watched = (self._stdout, self._stderr) if self._may_say_more else (self._stdout,)
+                ready = _ready(watched, select.POLLIN, _left(end))
+                if not ready:
+                    raise LinkLostError(f"{self.host} has not answered for {patience:.0f} s")
+                if self._stderr in ready:
+                    self._listen()
+                if self._stdout in ready:
+                    data = os.read(self._stdout.fileno(), _CHUNK)
+                    if not data:
+                        raise self._ended()
+                    return data
+
+    def write(self, data: bytes, patience: float | None) -> None:
+        """All of these bytes. Raises LinkLostError when they are not taken in time, or cannot be taken any more."""
+        with self._in_use:
+            self._check_open()
+            while data:
+                if not _ready((self._stdin,), select.POLLOUT, patience):
+                    raise LinkLostError(f"{self.host} has not taken anything for {patience:.0f} s")
+                try:
+                    data = data[os.write(self._stdin.fileno(), data) :]
+                except BrokenPipeError as error:
+                    raise self._ended() from error
+
+    def close(self) -> None:
+        """End the program and, with its channel, what runs over there. A `read` that waits then raises."""
+        if self._process.poll() is None:
+            os.killpg(self._process.pid, signal.SIGTERM)  # with its children, where PGS_TUI_SSH names a script
+            self._process.wait()
+        with self._in_use:
+            for pipe in self._pipes:
+                pipe.close()
+
+    @property
+    def _pipes(self) -> tuple[IO[bytes], ...]:
+        return self._stdin, self._stdout, self._stderr
+
+    def _listen(self) -> None:
+        """Keep the end of what is said on stderr."""
+        with contextlib.suppress(BlockingIOError):
+            said = os.read(self._stderr.fileno(), _CHUNK)
+            self._said = (self._said + said)[-_REASON_BYTES:]
+            self._may_say_more = bool(said)
+
+    def _ended(self) -> LinkLostError:
+        while self._may_say_more and _ready((self._stderr,), select.POLLIN, _LAST_WORDS_SECONDS):
+            self._listen()
+        return lost(self.host, self._said)
+
+    def _check_open(self) -> None:
+        if self._stdin.closed:
+            raise LinkLostError(f"the connection to {self.host} was closed here")
+
+
+def _ready(pipes: Sequence[IO[bytes]], wish: int, seconds: float | None) -> list[IO[bytes]]:
+    """The pipes that can be read or written, or have ended; empty when the seconds are over."""
+    poll = select.poll()
+    places = {pipe.fileno(): pipe for pipe in pipes}
+    for place in places:
+        poll.register(place, wish)
+    return [places[place] for place, _ in poll.poll(None if seconds is None else seconds * 1000)]
+
+
+def _left(end: float | None) -> float | None:
+    return None if end is None else max(0.0, end - time.monotonic())
