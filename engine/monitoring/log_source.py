@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from engine.events.text_reader import TextBatch, TextReader
-from engine.events.types import Stamped
+from engine.events.types import Resume, Stamped, Step
 from engine.health.foreign import ForeignLog
 from engine.health.reader_watch import NOTHING_IS_WRITTEN, ReaderWatch
 from engine.health.silence import LOST_SECONDS
@@ -79,6 +79,7 @@ class LogSource:
         self._steps = StepsWatch(is_foreign=True)
         self._watch = ReaderWatch(clock(), silent_words=NOTHING_IS_WRITTEN)
         self._is_past = True
+        self._begins_anew = False
 
     def poll(self) -> Iterator[Told]:
         """What has changed since the last time. Raises OSError."""
@@ -88,8 +89,7 @@ class LogSource:
             for note in batch.notes:
                 self.notes.append(note)
                 yield Told(self._clock(), words=note)
-            if batch.restarted:
-                self.summary, self._log, self._steps = Summary(), ForeignLog(), StepsWatch(is_foreign=True)
+            self._begins_anew |= batch.restarted
             yield from self._take(batch.lines)
             more = batch.more
         if not self._follows or self._lines.is_over:
@@ -139,9 +139,17 @@ class LogSource:
 
     def _judge(self, events: Iterator[Stamped]) -> Iterator[Told]:
         for stamped in events:
+            if self._begins_anew and isinstance(stamped.event, (Resume, Step)):
+                self._begin_anew(stamped.event)
             for alert in self._steps.take(stamped):  # about the steps before
                 yield from self.summary.take_alert(alert, stamped.t)
             yield from self.summary.take(stamped)
+
+    def _begin_anew(self, event: Resume | Step) -> None:
+        """A log that was emptied goes on where it was, or with a step from before, which makes void what is known."""
+        self._begins_anew = False
+        if isinstance(event, Resume) and not event.checkpoint:
+            self.summary, self._steps = Summary(), StepsWatch(is_foreign=True)
 
     def _begin_to_follow(self) -> None:
         """From now on lines come when they are written; those of the past came no later than the file's last change."""

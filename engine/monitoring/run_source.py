@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator
 
-from engine.events import Event, EventReader, Stamped, Start, Step
+from engine.events import Event, EventReader, Resume, Stamped, Start, Step
 from engine.health.reader_watch import ReaderWatch
 from engine.health.steps_watch import StepsWatch
 from engine.monitoring.settings import settings_in
@@ -33,6 +34,8 @@ class RunSource:
         self._life = "starting"
         self._watch = ReaderWatch(clock())
         self._steps: StepsWatch | None = None
+        self._begins_anew = self._awaits_step = False
+        self._first_t = self._known_until = -math.inf
 
     def poll(self) -> Iterator[Told]:
         """What has changed since the last time. Raises OSError."""
@@ -41,7 +44,7 @@ class RunSource:
         while more:
             batch = self._reader.poll()
             if batch.restarted:
-                self.summary, self._steps = Summary(), None
+                self._begins_anew = True
             self.bad_lines += batch.bad_lines
             for note in batch.notes:
                 self._note(note)
@@ -76,6 +79,31 @@ class RunSource:
         return Health.of(self.summary.incidents.open, self.state)
 
     def _take(self, stamped: Stamped) -> Iterator[Told]:
+        """What a log that was emptied told before is known, and so is what it tells once more."""
+        if self._begins_anew:
+            self._begin_anew(stamped.t)
+        if stamped.t <= self._known_until:
+            return
+        if self.summary.last_t is None:
+            self._first_t = stamped.t
+        event, last = stamped.event, self.summary.last_step
+        if self._awaits_step and isinstance(event, (Resume, Step)):
+            self._awaits_step = False
+            if isinstance(event, Step) and last is not None and event.step <= last:
+                yield from self._hear(Stamped(stamped.t, Resume(from_step=event.step - 1, checkpoint="")))
+        yield from self._hear(stamped)
+
+    def _begin_anew(self, t: float) -> None:
+        """The log tells from that moment on: events of before those known are of another run."""
+        self._begins_anew = False
+        last_t = self.summary.last_t
+        if last_t is None or t < self._first_t:
+            self.summary, self._steps, self._known_until = Summary(), None, -math.inf
+        elif t <= last_t:
+            self._known_until = last_t
+        self._awaits_step = True
+
+    def _hear(self, stamped: Stamped) -> Iterator[Told]:
         """What follows from the events before this one comes first."""
         if self._steps is None and isinstance(stamped.event, (Start, Step)):
             self._steps = self._judge_from(stamped.event)
