@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 import traceback
 from contextlib import closing
 from dataclasses import replace
@@ -23,33 +22,35 @@ from engine.session.control import ControlInbox
 from engine.session.failures import Failure, Whereabouts, explain
 from engine.session.open import Opened, git_revision, open_run, versions
 from engine.session.readings import Readings
+from engine.session.refusing import refuse_all
 from engine.session.session import Session
+from engine.session.started_by import started_by
 from engine.session.stop import StopNow, StopSwitch
 from engine.session.summary import SummaryWriter
 
 
 def train_command(loaded: Loaded, command: str, run_dir: Path | None) -> int:
     """Train the config and return the exit code. Everything that happens is told in the run's directory."""
-    started = time.time()
     try:
         opened = open_run(loaded.config, loaded.name, run_dir)
     except UserError as error:
         sys.stderr.write(f"pgs: {error}\n")
         return DISK_FULL if error.code == "DISK_FULL" else FAILED
-    run = opened.run
+    run, loaded = opened.run, replace(loaded, name=opened.name)
     with (
+        opened.lock,
         StopSwitch() as stop,
         copied_to(run.console_log) as console,
         closing(EventWriter(run.events)) as events,
     ):
-        since = started if run.run_json.exists() else 0.0  # a new run may have been told to stop before it is up
         settings = settings_of(loaded.config)
         summary = SummaryWriter(run)
         readings = Readings(lambda event: events.write(with_advice(event, settings)), summary.note)
-        inbox, monitor = ControlInbox(run.control, since), Sampler(readings, run.path)
+        inbox, monitor = ControlInbox(run.control, opened.commands_from), Sampler(readings, run.path)
         session = Session(run, events, console, stop, inbox, monitor, settings=settings, readings=readings)
         session.followers.append(summary)
         end = _ended(session, loaded, opened, command)
+        refuse_all(session)
         session.emit(end)
         session.say(f"{end.status}: {end.reason}")
         return end.exit_code
@@ -82,12 +83,12 @@ def _ended(session: Session, loaded: Loaded, opened: Opened, command: str) -> En
 def _introduce(session: Session, loaded: Loaded, opened: Opened) -> None:
     """Write what is known before the heavy libraries are loaded, so that watchers see the run at once."""
     run = opened.run
-    info = this_process(run, loaded.name, parent=opened.parent)
+    info = this_process(run, loaded.name, parent=opened.parent, started_by=started_by(run, os.environ))
     write_run_info(run, info)
     session.phase("loading model")
     replace_text(run.config_yaml, dump_config(loaded.config))
     session.say(f"run {run.id}: {run.path}")
-    for note in (*loaded.notes, *([opened.note] if opened.note else [])):
+    for note in (*loaded.notes, *opened.notes):
         session.say(f"note: {note}")
     try:
         register_run(run, loaded.name, info.started)

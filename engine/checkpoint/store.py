@@ -15,7 +15,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from engine.durable import flush, flush_folder
 from engine.errors import UserError
+from engine.private import make_dir_like, narrow
 from engine.rundir import RunDir
 
 TRAINER_STATE = "trainer_state"
@@ -62,13 +64,13 @@ class CheckpointStore:
     def mark_best(self, checkpoint: Path) -> None:
         """Let `checkpoints/best` point to this checkpoint, then remove those that are too old."""
         link = self._run.best.with_name(f"{_TEMPORARY}best")
-        link.parent.mkdir(exist_ok=True)
+        make_dir_like(link.parent, self._run.path)
         link.unlink(missing_ok=True)
         link.symlink_to(os.path.relpath(checkpoint, link.parent))
         if self._run.best.is_dir() and not self._run.best.is_symlink():  # a copy of a run that followed the link
             shutil.rmtree(self._run.best)
         link.replace(self._run.best)
-        _flush(link.parent)
+        flush_folder(link.parent)
         self.prune()
 
     def newest(self) -> Path | None:
@@ -102,16 +104,19 @@ class CheckpointStore:
         return sorted(found, key=lambda path: step_of(path) or 0)
 
     def _write_whole(self, folder: Path, write: WriteFiles, expected_bytes: int) -> None:
-        folder.parent.mkdir(parents=True, exist_ok=True)
+        if folder.parent != self._run.path:
+            make_dir_like(folder.parent, self._run.path)
+            flush_folder(self._run.path)
         free = shutil.disk_usage(folder.parent).free
         if free < expected_bytes * _SPARE_SHARE:
             raise NotEnoughSpaceError(_too_little(folder, expected_bytes, free))
         temporary = folder.with_name(f"{_TEMPORARY}{folder.name}")
         shutil.rmtree(temporary, ignore_errors=True)
         try:
-            temporary.mkdir()
+            make_dir_like(temporary, self._run.path)
             write(temporary)
             _write_manifest(temporary)
+            narrow(temporary, self._run.path)
             _flush_to_disk(temporary)
         except BaseException as error:
             is_full = _is_for_want_of_space(error, temporary, expected_bytes)
@@ -181,15 +186,7 @@ def _write_manifest(folder: Path) -> None:
 
 def _flush_to_disk(folder: Path) -> None:
     for path in [*folder.rglob("*"), folder]:
-        _flush(path)
-
-
-def _flush(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        (flush_folder if path.is_dir() else flush)(path)
 
 
 def _is_for_want_of_space(error: BaseException, temporary: Path, expected_bytes: int) -> bool:
@@ -223,7 +220,7 @@ def _move_into_place(temporary: Path, folder: Path) -> None:
         shutil.rmtree(aside, ignore_errors=True)
         folder.rename(aside)
     temporary.rename(folder)
-    _flush(folder.parent)
+    flush_folder(folder.parent)
     shutil.rmtree(aside, ignore_errors=True)
 
 

@@ -153,6 +153,10 @@ class Train(Section):
     output_dir: Text = Field(
         default="runs", description="Folder that takes the folders of the runs (relative to the working directory)."
     )
+    private: bool = Field(
+        default=True,
+        description="Keep the run's folder and all files in it to its owner; false leaves that to the umask.",
+    )
     epochs: PositiveFloat = Field(
         default=1.0, description="Passes over the data, parts of one too; max_steps, when given, decides instead."
     )

@@ -8,10 +8,12 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from engine.events.codec import encode
 from engine.events.types import Alert, Event
+from engine.private import file_mode
 
 MAX_WAITING_BYTES = 64 * 2**20
 _NO_SPACE = {errno.ENOSPC, errno.EDQUOT}
@@ -27,7 +29,7 @@ class EventWriter:
     def __init__(self, path: Path, now: Callable[[], float] = time.time) -> None:
         self._now = now
         self._lock = threading.Lock()
-        self._descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+        self._descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, file_mode(path.parent))
         self._waiting: deque[bytes] = deque()
         self._waiting_bytes = 0
         self._lost = 0
@@ -51,11 +53,19 @@ class EventWriter:
                 self._full_since, self._lost = None, 0
                 self._drain()
 
+    def flush_to_disk(self) -> None:
+        """Wait until what was written is on the disk, so that a power cut does not take it. Raises OSError."""
+        with self._lock:
+            if self._descriptor >= 0 and self._drain():
+                os.fsync(self._descriptor)
+
     def close(self) -> None:
         """Try once more to write what waits, then close the file. Later writes are ignored."""
         with self._lock:
             if self._descriptor >= 0:
-                self._drain()
+                if self._drain():
+                    with suppress(OSError):  # a failing disk has been told of by then, or nobody can be told
+                        os.fsync(self._descriptor)
                 os.close(self._descriptor)
                 self._descriptor = -1
 

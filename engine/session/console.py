@@ -9,6 +9,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TextIO
 
+from engine.private import open_private
+
 
 class Tee:
     """A text stream that writes to a terminal and to a log, and goes on with the log when the terminal is gone.
@@ -62,7 +64,7 @@ def copied_to(log_path: Path) -> Iterator[Console]:
     A stream that already is that file, as under the launcher, is written once. A closed one (None) is not missed.
     """
     streams = sys.stdout, sys.stderr
-    log = log_path.open("a", encoding="utf-8", errors="backslashreplace")
+    log = open(log_path, "a", encoding="utf-8", errors="backslashreplace", opener=open_private)  # noqa: SIM115
     try:
         sys.stdout, sys.stderr = (_copied(stream, log) for stream in streams)
         yield Console(log)

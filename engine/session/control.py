@@ -1,52 +1,146 @@
-"""What people ask of a running engine: the lines of `control.jsonl`."""
+"""What people ask of a running engine: the lines of `control.jsonl`, which only the run's owner may have written.
+
+The file is looked at between two steps, so nothing in it may hold the training up: it is opened without waiting, read
+in pieces, and whatever is no command is answered and passed over.
+"""
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass, field
+import errno
+import io
+import os
+import pwd
+import stat
 from pathlib import Path
-from typing import Any
 
+from engine.events.control_line import MAX_LINE_BYTES, Command, Refused, parse_command
 
-@dataclass(frozen=True, slots=True)
-class Command:
-    """One request. `problem` says why a line cannot be obeyed."""
-
-    id: str
-    cmd: str
-    args: dict[str, Any] = field(default_factory=dict)
-    by: str = ""
-    problem: str | None = None
+MOST_READ = 64 * 1024
+"""Bytes taken in one look."""
+MOST_LINES = 100
+"""Lines answered in one look; the rest waits for the next one."""
+_KEPT_IDS = 10_000
+_MOST_PASSED_OVER = 2**20
+_COMPARED = 256
+"""Bytes before the place read to, by which a file that was written anew is told from one that grew."""
+_OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
 class ControlInbox:
-    """Reads the commands that were written since `since` (unix seconds) and have not been delivered yet."""
+    """The commands that stand in the file from byte `begin` on, each delivered once.
 
-    def __init__(self, path: Path, since: float) -> None:
+    What stands before `begin` was meant for an earlier engine of the run. No clock is asked: those of the people who
+    write differ from the engine's. A file that others could have written is not obeyed, which one refusal says.
+    """
+
+    def __init__(self, path: Path, begin: int = 0) -> None:
         self._path = path
-        self._since = since
-        self._offset = 0
+        self._offset = begin
+        self._behind = b""
+        self._is_in_long_line = False
+        self._done: dict[str, None] = {}
+        self._refusal = ""
+        if begin:
+            self._pass_over(begin)
 
-    def poll(self) -> list[Command]:
-        """The complete lines added since the last poll; empty while there is no such file or it cannot be read."""
+    def poll(self) -> list[Command | Refused]:
+        """The complete lines since the last poll, as commands or refusals; none where there is no such file."""
         try:
-            with self._path.open("rb") as file:
-                file.seek(self._offset)
-                data = file.read()
-        except OSError:  # not there yet, or made by another user: no reason to end a run
+            descriptor = os.open(self._path, _OPEN)
+        except FileNotFoundError:
             return []
-        complete = data[: data.rfind(b"\n") + 1]
-        self._offset += len(complete)
-        parsed = (self._parse(line) for line in complete.splitlines() if line.strip())
-        return [command for command in parsed if command is not None]
-
-    def _parse(self, line: bytes) -> Command | None:
+        except OSError as error:
+            is_link = error.errno == errno.ELOOP
+            return self._not_obeyed("it is a link" if is_link else f"it cannot be read: {error.strerror}")
         try:
-            record = json.loads(line)
-            if float(record.get("t", self._since)) < self._since:
-                return None  # meant for an earlier process of this run
-            return Command(
-                str(record["id"]), str(record["cmd"]), dict(record.get("args") or {}), str(record.get("by", ""))
-            )
-        except (ValueError, KeyError, TypeError, AttributeError):
-            return Command("", "", problem=f"not a command: {line[:80].decode(errors='replace')!r}")
+            status = os.fstat(descriptor)
+            why = _why_not_trusted(status)
+            if why:
+                self._offset, self._behind = status.st_size, b""
+                return self._not_obeyed(why)
+            self._refusal = ""
+            return self._read(descriptor, status.st_size)
+        except OSError:  # a disk that fails for a while is no reason to end a run
+            return []
+        finally:
+            os.close(descriptor)
+
+    def _not_obeyed(self, why: str) -> list[Command | Refused]:
+        if why == self._refusal:
+            return []
+        self._refusal = why
+        return [Refused("", f"{self._path.name} is not obeyed: {why}; what is written there meanwhile is passed over")]
+
+    def _read(self, descriptor: int, size: int) -> list[Command | Refused]:
+        behind = os.pread(descriptor, len(self._behind), self._offset - len(self._behind))
+        if size < self._offset or behind != self._behind:  # emptied, or written anew
+            self._offset, self._behind, self._is_in_long_line = 0, b"", False
+        data = os.pread(descriptor, MOST_READ, self._offset)
+        found: list[Command | Refused] = []
+        for line in io.BytesIO(data):
+            if len(found) == MOST_LINES:
+                break
+            if not line.endswith(b"\n") and len(line) <= MAX_LINE_BYTES:
+                break  # the rest is still to come
+            self._go_on_behind(line)
+            found += self._told(line)
+        return found
+
+    def _told(self, line: bytes) -> list[Command | Refused]:
+        """What a line, or a stretch of one that is too long, comes to."""
+        is_rest, self._is_in_long_line = self._is_in_long_line, not line.endswith(b"\n")
+        text = line.strip()
+        if is_rest or not text:
+            return []
+        parsed = parse_command(text)
+        if parsed.id and parsed.id in self._done:
+            return []  # sent again because its answer was lost
+        if isinstance(parsed, Command):
+            self._remember(parsed.id)
+        return [parsed]
+
+    def _go_on_behind(self, line: bytes) -> None:
+        self._offset += len(line)
+        self._behind = (self._behind + line)[-_COMPARED:]
+
+    def _remember(self, identity: str) -> None:
+        self._done[identity] = None
+        if len(self._done) > _KEPT_IDS:
+            del self._done[next(iter(self._done))]
+
+    def _pass_over(self, begin: int) -> None:
+        """Remember what earlier engines were asked, so that a file written anew with it is not obeyed again."""
+        try:
+            descriptor = os.open(self._path, _OPEN)
+        except OSError:
+            return
+        try:
+            start = max(0, begin - _MOST_PASSED_OVER)
+            before = os.pread(descriptor, begin - start, start)
+        except OSError:  # no file but a folder, say
+            return
+        finally:
+            os.close(descriptor)
+        for line in before.split(b"\n"):
+            if isinstance(parsed := parse_command(line), Command):
+                self._remember(parsed.id)
+        self._behind = before[-_COMPARED:]
+
+
+def _why_not_trusted(status: os.stat_result) -> str:
+    """Why somebody else than this user may have written the file; empty where nobody could."""
+    if not stat.S_ISREG(status.st_mode):
+        return "it is no regular file"
+    if status.st_uid != os.geteuid():
+        return f"it belongs to {_name_of(status.st_uid)}, and only {_name_of(os.geteuid())} may steer this run"
+    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        mode = stat.S_IMODE(status.st_mode)
+        return f"others may write it (its mode is {mode:04o}; `chmod 600` makes it yours alone)"
+    return ""
+
+
+def _name_of(user: int) -> str:
+    try:
+        return pwd.getpwuid(user).pw_name
+    except KeyError:
+        return f"the user of number {user}"

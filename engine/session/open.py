@@ -7,61 +7,107 @@ import importlib.metadata
 import math
 import subprocess
 import time
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from engine.checkpoint.store import CheckpointStore, find_checkpoint
 from engine.config import Config
 from engine.errors import UserError
-from engine.rundir import RunDir, create_run_dir, is_run_dir, liveness, read_run_info, unfinished_runs
+from engine.events.control_file import make_control_file
+from engine.private import make_open, make_private, make_private_dir
+from engine.rundir import (
+    QUIET_SECONDS,
+    RunDir,
+    create_run_dir,
+    is_run_dir,
+    liveness,
+    read_run_info,
+    unfinished_runs,
+)
+from engine.session.lock import RunLock
 
 _PACKAGES = ("torch", "transformers", "tokenizers", "bitsandbytes", "safetensors", "textual")
 AUTO = "auto"
-QUIET_SECONDS = 60
-"""A running engine writes an event each second; after a minute without one it is gone."""
 
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """The run's directory, the checkpoint it starts from, and the run that checkpoint belongs to, if another."""
+    """The run's directory, locked, and what is known before it starts.
+
+    `name` is the run's own. `checkpoint` is what it starts from, and `parent` the run that belongs to, if another.
+    Commands before the byte `commands_from` of `control.jsonl` were meant for an earlier engine of this run.
+    """
 
     run: RunDir
+    lock: RunLock
+    name: str
     checkpoint: Path | None = None
     parent: str | None = None
-    note: str | None = None
+    commands_from: int = 0
+    notes: tuple[str, ...] = ()
 
 
 def open_run(config: Config, name: str, run_dir: Path | None) -> Opened:
-    """Make or find the directory. Raises UserError when it cannot be used, or what to resume from is not there."""
+    """Make or find the directory, and lock it; whoever gets it has to release the lock.
+
+    Raises UserError when it cannot be used, or what to resume from is not there.
+    """
     try:
         output_dir = Path(config.train.output_dir).expanduser()
     except RuntimeError as error:
         raise UserError(f"train.output_dir: {config.train.output_dir}: there is no such user's home folder.") from error
-    try:
-        if config.train.resume_from == AUTO:
-            return _continue_newest(output_dir, name, config, run_dir)
-        checkpoint = find_checkpoint(Path(config.train.resume_from)) if config.train.resume_from else None
-        run = _use(run_dir) if run_dir else create_run_dir(output_dir, name)
-        if is_run_dir(run.path):
+    with ExitStack() as if_it_fails:
+        try:
+            opened = _open(config, name, output_dir, run_dir, if_it_fails)
+        except OSError as error:
+            is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
             raise UserError(
-                f"--run-dir: {run.path} holds a run already; give a new folder, or --train.resume_from auto."
-            )
-    except OSError as error:
-        is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-        raise UserError(
-            f"train.output_dir: the run's folder cannot be made in {output_dir}: {error.strerror or error}; "
-            f"{'free some space' if is_full else 'choose a folder that can be written'}.",
-            code="DISK_FULL" if is_full else None,
-        ) from error
-    return Opened(run, checkpoint, _run_of(checkpoint))
+                f"train.output_dir: the run's folder cannot be made in {output_dir}: {error.strerror or error}; "
+                f"{'free some space' if is_full else 'choose a folder that can be written'}.",
+                code="DISK_FULL" if is_full else None,
+            ) from error
+        if_it_fails.pop_all()
+    return opened
 
 
-def _continue_newest(output_dir: Path, name: str, config: Config, run_dir: Path | None) -> Opened:
-    unfinished = unfinished_runs(output_dir, name)
-    run = _use(run_dir) if run_dir else next(iter(unfinished), None)
-    if run is None:
-        return Opened(create_run_dir(output_dir, name), note=f"no unfinished run of {name}: a new one starts")
+def _open(config: Config, name: str, output_dir: Path, run_dir: Path | None, if_it_fails: ExitStack) -> Opened:
+    resumes = config.train.resume_from == AUTO
+    checkpoint = None
+    if config.train.resume_from and not resumes:
+        checkpoint = find_checkpoint(Path(config.train.resume_from))
+    unfinished = unfinished_runs(output_dir, name) if resumes and run_dir is None else []
+    run = _folder(run_dir) if run_dir else next(iter(unfinished), None)
+    note = f"no unfinished run of {name}: a new one starts" if resumes and run is None else None
+    run = run or create_run_dir(output_dir, name)
+    lock = RunLock(run)
+    if_it_fails.callback(lock.release)
+    lock.take()
     _refuse_live(run)
+    holds_a_run = is_run_dir(run.path)
+    if holds_a_run and not resumes:
+        raise UserError(f"--run-dir: {run.path} holds a run already; give a new folder, or --train.resume_from auto.")
+    notes = [note, lock.note, _as_private_as_asked(run, config.train.private, is_new=not holds_a_run)]
+    goes_on = resumes and note is None
+    found = _where_it_stopped(run, config) if goes_on else Found(name, checkpoint, _run_of(checkpoint))
+    commands_from = _size_of(run.control) if holds_a_run else 0
+    make_control_file(run.control)
+    said = tuple(one for one in (*notes, found.note) if one)
+    return Opened(run, lock, found.name or name, found.checkpoint, found.parent, commands_from, said)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a run goes on from; `name` is the one it was started under, where it tells."""
+
+    name: str | None
+    checkpoint: Path | None
+    parent: str | None
+    note: str | None = None
+
+
+def _where_it_stopped(run: RunDir, config: Config) -> Found:
+    """Clear away what an interrupted save has left, and find the newest checkpoint of a run that is gone on with."""
     store = CheckpointStore(run, config.train.keep_checkpoints)
     store.discard_leftovers()
     checkpoint, info = store.newest(), read_run_info(run)
@@ -72,17 +118,37 @@ def _continue_newest(output_dir: Path, name: str, config: Config, run_dir: Path 
             "give that checkpoint again instead of auto."
         )
     note = None if checkpoint else f"{run.id} has no checkpoint yet: it starts from the beginning"
-    return Opened(run, checkpoint, parent, note)
+    return Found(info.name if info is not None else None, checkpoint, parent, note)
 
 
-def _use(run_dir: Path) -> RunDir:
-    run_dir.mkdir(parents=True, exist_ok=True)
-    run = RunDir(run_dir.absolute())
-    _refuse_live(run)
-    return run
+def _folder(run_dir: Path) -> RunDir:
+    with suppress(FileExistsError):
+        make_private_dir(run_dir)
+    return RunDir(run_dir.absolute())
+
+
+def _as_private_as_asked(run: RunDir, private: bool, is_new: bool) -> str | None:
+    """Close or open the folder as `train.private` says; a note where that is not possible."""
+    try:
+        if private:
+            make_private(run.path)
+        elif is_new:
+            make_open(run.path)
+    except OSError as error:
+        words = "closed to others" if private else "opened to others"
+        return f"train.private: {run.path} could not be {words}: {error.strerror}"
+    return None
+
+
+def _size_of(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
 
 
 def _refuse_live(run: RunDir) -> None:
+    """An engine may be at work without the lock: on a disk that knows none, or one of an earlier version."""
     if not is_run_dir(run.path):
         return
     state, info = liveness(run), read_run_info(run)

@@ -1,4 +1,4 @@
-"""What people may ask of a run between two of its steps: stop, checkpoint, evaluate, pause, resume."""
+"""What people may ask of a run between two of its steps: stop, checkpoint, evaluate, pause, resume, scale_lr."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from typing import Protocol
 
 from engine.data import PreparedData
 from engine.events import Ack
-from engine.session.control import Command
+from engine.events.control_line import Command, Refused
 from engine.session.session import Session
 from engine.train.progress import Progress
 from engine.train.telling.step_teller import StepTeller
 
 PAUSE_POLL_SECONDS = 0.2
+SMALLEST_SCALE, LARGEST_SCALE = 1e-3, 10.0
+"""How far all factors together may take the learning rate from its schedule."""
 
 
 class Commanded(Protocol):
@@ -22,7 +24,9 @@ class Commanded(Protocol):
     data: PreparedData
     teller: StepTeller
     progress: Progress
+    total_steps: int
 
+    def rate_of(self, step: int) -> float: ...
     def save(self) -> bool: ...
     def evaluate(self) -> float | None: ...
     def go_on_training(self) -> None: ...
@@ -49,18 +53,16 @@ class CommandDesk:
         self._trainer.go_on_training()
 
     def _obey_new(self) -> None:
-        for command in self._session.inbox.poll():
-            ok, message = self._obey(command)
-            self._session.emit(Ack(id=command.id, ok=ok, message=message))
+        for asked in self._session.inbox.poll():
+            ok, message = (False, asked.why) if isinstance(asked, Refused) else self._obey(asked)
+            self._session.emit(Ack(id=asked.id, ok=ok, message=message, cmd=asked.cmd, by=asked.by))
 
     def _obey(self, command: Command) -> tuple[bool, str]:
         """Whether the command could be done, and what came of it."""
         step = self._trainer.progress.step
         match command.cmd:
-            case _ if command.problem:
-                return False, command.problem
             case "stop":
-                self._session.stop.request(f"asked to stop by {command.by or 'a command'}")
+                self._session.stop.request(f"asked to stop by {command.by}")
                 return True, f"stops after step {step} with a checkpoint"
             case "checkpoint":
                 saved = self._trainer.save()
@@ -68,13 +70,36 @@ class CommandDesk:
             case "evaluate":
                 return self._evaluate()
             case "pause":
-                self._trainer.teller.tell_last_step()
-                self._is_paused = True
-                return True, f"pauses after step {step}"
+                return True, self._pause(step)
             case "resume":
                 was_paused, self._is_paused = self._is_paused, False
                 return True, f"goes on after step {step}" if was_paused else "the run is not paused"
-        return False, f"{command.cmd} is not available; possible are stop, checkpoint, evaluate, pause, resume"
+            case "scale_lr":
+                return self._scale_learning_rate(command.args["factor"], step)
+
+    def _pause(self, step: int) -> str:
+        if self._is_paused:
+            return f"is paused already, after step {step}"
+        self._trainer.teller.tell_last_step()
+        self._is_paused = True
+        return f"pauses after step {step}"
+
+    def _scale_learning_rate(self, factor: float, step: int) -> tuple[bool, str]:
+        """Multiply the schedule's rate from the next step on, up to the end and in every later resume."""
+        progress = self._trainer.progress
+        scale = progress.lr_scale * factor
+        if not SMALLEST_SCALE <= scale <= LARGEST_SCALE:
+            return False, (
+                f"the learning rate would be {scale:.4g} of its schedule's, which may be {SMALLEST_SCALE:g} to "
+                f"{LARGEST_SCALE:g}; it stays at {progress.lr_scale:.4g}"
+            )
+        if step >= self._trainer.total_steps:
+            return False, "no step is left"
+        before = self._trainer.rate_of(step + 1)
+        progress.lr_scale = scale
+        after = self._trainer.rate_of(step + 1)
+        self._session.say(f"learning rate from step {step + 1} on: {scale:.4g} of its schedule's")
+        return True, f"learning rate {before:.4g} -> {after:.4g} from step {step + 1} on, {scale:.4g} of its schedule's"
 
     def _evaluate(self) -> tuple[bool, str]:
         loss = self._trainer.evaluate()

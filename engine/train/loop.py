@@ -124,7 +124,7 @@ class Trainer:
         batches, epoch = self.next_batches()
         self.clock.lap("data")
         step = self.progress.step + 1
-        rate = learning_rate(self.config.train, step, self.total_steps)
+        rate = self.rate_of(step)
         at_gate = go_to_gate(self.head, batches, self.clock.lap, self.teller.readings)
         self.teller.tell_last_step(at_gate.late)
         judgement = self.health.gate(step, at_gate.loss, at_gate.hidden_norm, rows=rows_of(batches))
@@ -145,6 +145,10 @@ class Trainer:
         self.teller.untold = StepReport(event, judgement, update.readings)
         if self.device.type == "cpu" or update.readings is None:
             self.teller.tell_last_step()
+
+    def rate_of(self, step: int) -> float:
+        """The learning rate of this step: the schedule's, times what people have asked for."""
+        return learning_rate(self.config.train, step, self.total_steps) * self.progress.lr_scale
 
     def update_within_backward(self, at_gate: AtGate, release: GradientRelease, step: int, rate: float) -> Update:
         """The backward pass of the body, in which each weight moves as soon as its gradient is there."""
@@ -289,6 +293,10 @@ class Trainer:
         self.progress = Progress(**state["progress"])
         self.feed.load_state_dict(state["sampler"])
         self.health.load_state_dict(state["health"])
+        if self.progress.lr_scale != 1.0:
+            self.session.say(
+                f"note: the learning rate is {self.progress.lr_scale:.4g} of its schedule's, as was asked for"
+            )
         if state["model"] != self.config.model.name_or_path:
             self.session.say(
                 f"note: the checkpoint was trained from {state['model']}; tokenizer and chat template are those of "

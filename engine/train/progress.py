@@ -13,3 +13,5 @@ class Progress:
     tokens: int = 0
     best_eval: float | None = None
     best_step: int | None = None
+    lr_scale: float = 1.0
+    """What people have multiplied the schedule's learning rate by."""

@@ -150,6 +150,7 @@ class Saver:
         self._write_model(folder)
         self.tokenizer.save_pretrained(folder)
         save_trainer_state(folder, state, self.optimizer)
+        self.session.events.flush_to_disk()  # or after a power cut the log would end before the step to go on from
 
     def _write_model(self, folder: Path) -> None:
         if self.original is not None:

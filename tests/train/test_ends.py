@@ -20,7 +20,9 @@ from torch import Tensor
 from engine.backward.cut import CutForward, forward_to_cut
 from engine.checkpoint.store import CheckpointStore, NotEnoughSpaceError, WriteFiles
 from engine.cli import main
-from engine.events import Alert, Checkpoint, End, Phase, Step
+from engine.events import Ack, Alert, Checkpoint, End, Phase, Step
+from engine.events.control_file import append_command
+from engine.events.control_line import CommandName, new_command, who
 from engine.model.head import LossHead
 from engine.rundir import RunDir, create_run_dir, liveness
 
@@ -294,33 +296,37 @@ def test_people_may_ask_for_a_checkpoint_an_evaluation_a_pause_and_a_stop(engine
     process = engine("--train.max_steps", 100_000)
     [folder] = wait_for_step(process, 3, tmp_path / "runs")
     run = RunDir(folder)
-    for number, cmd in enumerate(["checkpoint", "evaluate", "dance", "pause"]):
-        send(run, str(number), cmd)
+    asked = {cmd: send(run, cmd) for cmd in ("checkpoint", "evaluate", "pause")}
+    with run.control.open("a") as file:
+        file.write("dance\n")
     wait_until(lambda: any(isinstance(e, Phase) and e.name == "paused" for e in read_events(run)))
     paused_at = sum(isinstance(event, Step) for event in read_events(run))
-    time.sleep(0.5)
+    asked["scale_lr"] = send(run, "scale_lr", factor=0.5)
+    wait_until(lambda: sum(isinstance(event, Ack) for event in read_events(run)) == 5)
     assert sum(isinstance(event, Step) for event in read_events(run)) == paused_at
-    send(run, "go", "resume")
+    asked["resume"] = send(run, "resume")
     wait_until(lambda: sum(isinstance(event, Step) for event in read_events(run)) > paused_at)
-    send(run, "end", "stop")
+    asked["stop"] = send(run, "stop")
     process.communicate(timeout=60)
-    answers = {event.id: event.ok for event in read_events(run) if event.kind == "ack"}  # type: ignore[union-attr]
-    assert answers == {"0": True, "1": True, "2": False, "3": True, "go": True, "end": True}
+    answers = [event for event in read_events(run) if isinstance(event, Ack)]
+    assert {event.cmd: event.id for event in answers if event.ok} == asked
+    assert {event.by for event in answers if event.ok} == {who()}, "who asked stands there for the others to see"
+    assert [event.message for event in answers if not event.ok] == ["not a command: 'dance'"]
     assert process.returncode == 0 and liveness(run) == "stopped"
 
 
 def test_a_command_that_came_before_the_engine_was_up_is_obeyed(config_file: Path, tmp_path: Path) -> None:
     run = create_run_dir(tmp_path / "runs", "tiny")
-    send(run, "early", "stop")
+    send(run, "stop")
     assert main(["train", "--config", str(config_file), "--run-dir", str(run.path)]) == 0
     end = read_events(run)[-1]
     assert isinstance(end, End) and (end.status, end.last_step) == ("stopped", 1)
 
 
-def send(run: RunDir, identity: str, cmd: str) -> None:
-    line = json.dumps({"v": 1, "id": identity, "t": time.time(), "by": "test", "cmd": cmd, "args": {}})
-    with run.control.open("a") as file:
-        file.write(line + "\n")
+def send(run: RunDir, cmd: CommandName, **args: float) -> str:
+    command = new_command(cmd, **args)
+    append_command(run.control, command)
+    return command.id
 
 
 def wait_for_step(process: Any, step: int = 1, runs: Path | None = None) -> list[Path]:

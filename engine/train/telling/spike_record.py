@@ -12,10 +12,12 @@ import torch
 
 from engine.data import Place
 from engine.data.feeding.batches import Batch
+from engine.durable import replace_text
 from engine.errors import is_out_of_memory
 from engine.events.codec import to_strict_json
 from engine.labels import IGNORED_LABEL
 from engine.model.head import LossHead
+from engine.private import make_dir_like
 from engine.rundir import RunDir
 from engine.session.session import Session
 
@@ -61,8 +63,8 @@ def write_spike_record(
     try:
         documents = [document for batch in batches for document in _documents(batch, head)]
         text = json.dumps(_record(flagged, documents, places), allow_nan=False, separators=(",", ":"))
-        run.spikes.mkdir(exist_ok=True)
-        run.spike(flagged.step).write_text(text + "\n", encoding="utf-8")
+        make_dir_like(run.spikes, run.path)
+        replace_text(run.spike(flagged.step), text + "\n")
         _remove_oldest(run)
     except OSError as error:
         session.say(f"the batch of step {flagged.step} could not be written to {run.spikes}: {error}")
