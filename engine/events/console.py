@@ -66,7 +66,7 @@ class ConsoleStep:
     @property
     def is_evaluation(self) -> bool:
         """Whether it tells of an evaluation alone, and of no step of training."""
-        trained = (self.loss, self.lr, self.grad_norm, self.dt, self.tok_s, self.tokens_seen)
+        trained = (self.loss, self.lr, self.grad_norm, self.dt, self.tok_s)
         return self.eval_loss is not None and not (self.skipped or self.unread or any(x is not None for x in trained))
 
 

@@ -1,0 +1,1 @@
+"""Training of other tools, read as the events of a run and judged like one."""

@@ -1,0 +1,114 @@
+"""A program that writes training of another tool into a folder as the log of a run, and goes on while it grows.
+
+`python -m engine.foreign.mirroring PATH FOLDER` writes FOLDER/events.jsonl. It says on stdout, a line each, as JSON:
+{"said": "read"} once all that was there is written, {"said": "note", "text": ...}, {"said": "trouble", "text": ...} and
+{"said": "well"}. When stdin ends, nobody looks any more: it removes that log and the folder, if that is empty then.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import TextIO
+
+from engine.events.codec import encode
+from engine.events.foreign.recognised import recognised
+from engine.events.foreign.told import NotReadableError
+from engine.events.reader import Batch
+from engine.foreign.judged import ForeignEvents
+
+LOG, CONSOLE = "events.jsonl", "console.log"
+"""The second, a link to the lines of a log, was made by whoever made the folder."""
+NICENESS = 10
+"""Answering keys goes first."""
+FASTEST, SLOWEST = 0.2, 1.0
+"""Seconds between two looks at what grows, and at what does not."""
+
+
+class Teller:
+    """Says things once: what has not changed is not said again."""
+
+    def __init__(self, out: TextIO) -> None:
+        self._out = out
+        self._trouble = ""
+
+    def say(self, what: str, text: str = "") -> None:
+        self._out.write(json.dumps({"said": what, "text": text}) + "\n")
+        self._out.flush()
+
+    def trouble(self, text: str) -> None:
+        """Something cannot be read (or, with no text, can be again)."""
+        if text != self._trouble:
+            self._trouble = text
+            self.say("trouble" if text else "well", text)
+
+
+def main(arguments: list[str]) -> None:
+    """Write until stdin ends."""
+    source, folder = map(Path, arguments)
+    os.nice(NICENESS)
+    teller = Teller(sys.stdout)
+    try:
+        _follow(ForeignEvents(recognised(source)), folder, teller)
+    except (OSError, NotReadableError) as error:  # while it was being recognised, or the folder is gone
+        teller.trouble(_said(error))
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    finally:
+        _leave_nothing_of(folder)
+
+
+def _follow(events: ForeignEvents, folder: Path, teller: Teller) -> None:
+    pause, is_read = FASTEST, False
+    with (folder / LOG).open("a", encoding="utf-8") as log:
+        while not _is_unwanted(pause if is_read else 0.0):
+            try:
+                batch = events.poll()
+            except (OSError, NotReadableError) as error:
+                teller.trouble(_said(error))
+                batch = Batch()
+            else:
+                teller.trouble("")
+            _write(batch, log)
+            for note in batch.notes:
+                teller.say("note", note)
+            if not (is_read or batch.more):
+                is_read = True
+                teller.say("read")
+            pause = 0.0 if batch.more else FASTEST if batch else min(pause * 1.5, SLOWEST)
+
+
+def _leave_nothing_of(folder: Path) -> None:
+    """Only what was made for the mirror, and folders that are empty then: the arguments may be wrong."""
+    with suppress(OSError):
+        for name in (LOG, CONSOLE):
+            (folder / name).unlink(missing_ok=True)
+        folder.rmdir()
+        folder.parent.rmdir()
+
+
+def _write(batch: Batch, log: TextIO) -> None:
+    if batch.restarted:
+        log.truncate(0)
+    log.writelines(f"{encode(stamped.event, stamped.t)}\n" for stamped in batch.events)
+    log.flush()
+
+
+def _is_unwanted(seconds: float) -> bool:
+    """Wait so long, but no longer than stdin is open."""
+    readable, _, _ = select.select([sys.stdin], [], [], seconds)
+    return bool(readable) and not os.read(sys.stdin.fileno(), 1)
+
+
+def _said(error: OSError | NotReadableError) -> str:
+    if isinstance(error, OSError):
+        return f"{error.strerror or error}" + (f": {error.filename}" if error.filename else "")
+    return str(error)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,82 @@
+"""The process that writes training of another tool into a folder as a run's log, seen from here."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections import deque
+from pathlib import Path
+from threading import Event, Thread
+
+from engine.events.foreign.recognised import Found
+from engine.rundir import RunDir
+
+WRITER = "engine.foreign.mirroring"
+PREFIX = "pgs-tui-foreign-"
+ENDED = "the process that reads it has ended"
+
+
+class ForeignMirror:
+    """Starts at once. `run` is the folder, which goes when the process does: with `close`, or with this program."""
+
+    def __init__(self, found: Found) -> None:
+        """Raises OSError where there is no room for the folder."""
+        name = found.path.absolute().name or "root"
+        self.run = RunDir(Path(tempfile.mkdtemp(prefix=PREFIX)) / name)
+        self.run.path.mkdir()
+        if found.kind == "log":
+            self.run.console_log.symlink_to(found.path.absolute())
+        self.trouble: str | None = None
+        """Why nothing can be read at the moment."""
+        self._notes: deque[str] = deque()
+        self._is_read = Event()
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", WRITER, str(found.path.absolute()), str(self.run.path)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env={**os.environ, "PYTHONSAFEPATH": "1"},
+            start_new_session=True,
+        )
+        Thread(target=self._listen, name="foreign", daemon=True).start()
+
+    def wait(self, seconds: float) -> bool:
+        """Whether all that was there at first has been written, or will not be; wait for it no longer than that."""
+        return self._is_read.wait(seconds)
+
+    @property
+    def has_notes(self) -> bool:
+        """Whether there are remarks."""
+        return bool(self._notes)
+
+    def notes(self) -> tuple[str, ...]:
+        """Remarks since the last time."""
+        notes: list[str] = []
+        while self._notes:
+            notes.append(self._notes.popleft())
+        return tuple(notes)
+
+    def close(self) -> None:
+        """Nobody looks any more."""
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+
+    def _listen(self) -> None:
+        assert self._process.stdout is not None, "it speaks through a pipe"
+        for line in self._process.stdout:
+            said = json.loads(line)
+            match said["said"]:
+                case "read":
+                    self._is_read.set()
+                case "note":
+                    self._notes.append(said["text"])
+                case "trouble":
+                    self.trouble = said["text"]
+                    self._is_read.set()
+                case "well":
+                    self.trouble = None
+        self._process.wait()
+        self.trouble = self.trouble or ENDED
+        self._is_read.set()
