@@ -28,12 +28,12 @@ class Frames:
 
     def __init__(self, mark: str) -> None:
         self._mark = mark.encode()
-        self._held = b""
+        self.held = b""
         self._part: str | None = None
 
     def feed(self, data: bytes) -> list[Piece]:
         """The pieces that are certain with these bytes."""
-        data = self._held + data
+        data = self.held + data
         pieces: list[Piece] = []
         while (begin := data.find(self._mark)) >= 0:
             self._add(pieces, data[:begin])
@@ -52,7 +52,7 @@ class Frames:
             certain = len(data) - _overlap(data, self._mark)
             self._add(pieces, data[:certain])
             data = data[certain:]
-        self._held = data
+        self.held = data
         return pieces
 
     def _add(self, pieces: list[Piece], data: bytes) -> None:

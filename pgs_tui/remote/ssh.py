@@ -83,6 +83,7 @@ class Connection:
         return ("-o", f"ControlPath={_without_tokens(self.socket)}")
 
     def _log_in(self, more: Sequence[str], says: IO[bytes] | None) -> None:
+        self.socket.unlink(missing_ok=True)  # of a master that was killed: with it `ssh` would listen nowhere
         command = (*self.ssh, *_MASTER, *more, *self._through(), "--", self.host)
         asks = says is not None
         try:

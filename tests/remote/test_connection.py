@@ -1,0 +1,245 @@
+"""The one connection to a machine: its questions come once and before the screen, and never again on it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+
+from engine.rundir import process_start
+from pgs_tui.remote.lost import LinkLostError, LinkRefusedError
+from pgs_tui.remote.programs import CHECK, FOLLOW
+from pgs_tui.remote.ssh import Connection, control_folder, ssh_command
+from tests.remote.proxy import Proxy
+from tests.remote.sshd import HOST, PATIENCE, Sshd, serving
+from tests.terminal.terminal import Terminal, environment
+
+_ASKED = """
+import sys
+from pgs_tui.remote.lost import LinkLostError
+from pgs_tui.remote.programs import CHECK
+from pgs_tui.remote.ssh import Connection
+
+connection = Connection("box")
+try:
+    connection.open()
+    print("logged in")
+    shells = [connection.shell(), connection.shell()]
+    print("answers", *(shell.ask(CHECK, "./run", 0).status for shell in shells))
+    Connection("box").open()
+    connection.drop()
+    connection.reopen()
+except LinkLostError as error:
+    print(type(error).__name__, error)
+finally:
+    connection.drop()
+"""
+
+
+def test_a_new_host_and_a_locked_key_are_asked_for_once_on_the_terminal_and_never_when_the_line_is_back(
+    sshd: Sshd, tmp_path: Path
+) -> None:
+    key = tmp_path / "locked"
+    key.write_bytes((sshd.folder / "user").read_bytes())
+    key.chmod(0o600)
+    subprocess.run(
+        ["ssh-keygen", "-q", "-p", "-P", "", "-N", "open sesame", "-f", key], check=True, stdout=subprocess.DEVNULL
+    )
+    config = tmp_path / "config"
+    text = sshd.config.read_text().replace("StrictHostKeyChecking yes", "StrictHostKeyChecking ask")
+    config.write_text(
+        text.replace(str(sshd.folder / "user"), str(key)).replace(str(sshd.folder / "known"), f"{tmp_path}/known")
+    )
+    terminal = Terminal((sys.executable, "-c", _ASKED), environment(tmp_path, PGS_TUI_SSH=f"ssh -F {config}"))
+    try:
+        terminal.wait_for("authenticity of host", "continue connecting")
+        terminal.type(b"yes\r")
+        terminal.wait_for("Enter passphrase")
+        terminal.type(b"open sesame\r")
+        terminal.wait_for("logged in", "answers 0 0", "LinkRefusedError box:", "Permission denied")
+        assert terminal.wait_for_end() == 0
+        assert terminal.output.count(b"Enter passphrase") == 1 and terminal.output.count(b"authenticity") == 1
+        assert terminal.attributes_now() == terminal.attributes
+    finally:
+        terminal.close()
+
+
+def test_ctrl_c_at_the_question_leaves_and_the_terminal_echoes_again(sshd: Sshd, tmp_path: Path) -> None:
+    config = tmp_path / "config"
+    config.write_text(sshd.config.read_text().replace("Checking yes", "Checking ask").replace("/known", "/unknown"))
+    terminal = Terminal((sys.executable, "-c", _ASKED), environment(tmp_path, PGS_TUI_SSH=f"ssh -F {config}"))
+    try:
+        terminal.wait_for("continue connecting")
+        terminal.type(b"\x03")
+        assert terminal.wait_for_end() != 0
+        assert terminal.attributes_now() == terminal.attributes
+    finally:
+        terminal.close()
+
+
+def test_a_second_dashboard_shares_the_connection_and_keeps_it_when_the_first_leaves(
+    box: Connection, sshd: Sshd
+) -> None:
+    logins = sshd.log.count("Accepted publickey")
+    second = Connection(HOST)
+    second.open()
+    assert sshd.log.count("Accepted publickey") == logins
+    first_shell, second_shell = box.shell(), second.shell()
+    first_shell.ask(CHECK, ".", 0)
+    first_shell.close()
+    assert second_shell.ask(CHECK, ".", 0).text("host")
+    second_shell.close()
+
+
+def test_a_cut_line_is_told_and_comes_back_without_a_question(
+    sshd: Sshd, proxy: Proxy, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PGS_TUI_SSH", sshd.through(proxy.port))
+    (tmp_path / "events.jsonl").write_bytes(b"one\n")
+    connection = Connection(HOST)
+    connection.open()
+    news = iter(connection.shell().stream(FOLLOW, str(tmp_path), "events.jsonl", 0))
+    assert next(news) == b"one\n"
+    proxy.cut(refuse=True)
+    with pytest.raises(LinkLostError, match="box"):
+        next(news)
+    with pytest.raises(LinkLostError) as refused:
+        connection.reopen()
+    assert not isinstance(refused.value, LinkRefusedError)
+    with pytest.raises(LinkLostError):  # nor does a channel log in by itself
+        connection.shell().ask(CHECK, ".", 0)
+    proxy.mend()
+    connection.reopen()
+    assert connection.shell().ask(CHECK, ".", 0).status == 0
+    connection.drop()
+
+
+def test_silence_on_the_line_is_told_after_the_patience_of_who_asks(
+    sshd: Sshd, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PGS_TUI_SSH", sshd.through(proxy.port))
+    connection = Connection(HOST)
+    connection.open()
+    shell = connection.shell()
+    shell.ask(CHECK, ".", 0)
+    proxy.silence()
+    with pytest.raises(LinkLostError, match="has not answered for 0 s"):
+        shell.ask(CHECK, ".", 0, patience=0.1)
+    connection.drop()
+    proxy.mend()
+    connection.reopen()
+    connection.drop()
+
+
+def test_nothing_is_left_running_over_there_when_the_line_is_cut(
+    sshd: Sshd, proxy: Proxy, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PGS_TUI_SSH", sshd.through(proxy.port))
+    log = tmp_path / "events.jsonl"
+    log.write_bytes(b"one\n")
+    connection = Connection(HOST)
+    connection.open()
+    news = iter(connection.shell().stream(FOLLOW, str(tmp_path), "events.jsonl", 0))
+    next(news)
+    (follower,) = _processes_with(str(log))
+    proxy.cut()
+    with pytest.raises(LinkLostError):
+        next(news)
+    _wait_for_end(follower)
+
+
+def test_a_server_that_allows_few_channels_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving(tmp_path / "sshd", "MaxSessions 1") as server:
+        monkeypatch.setenv("PGS_TUI_SSH", server.ssh)
+        connection = Connection(HOST)
+        connection.open()
+        only = connection.shell()
+        only.ask(CHECK, ".", 0)
+        with pytest.raises(LinkLostError, match="MaxSessions"):
+            connection.shell().ask(CHECK, ".", 0)
+        assert only.ask(CHECK, ".", 0).status == 0
+        connection.drop()
+
+
+def test_a_socket_that_a_crash_left_behind_is_no_hindrance(sshd: Sshd, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PGS_TUI_SSH", sshd.ssh)
+    connection = Connection(HOST)
+    connection.open()
+    (master,) = _processes_with(str(connection.socket))
+    os.kill(master, 9)
+    _wait_for_end(master)
+    assert connection.socket.exists() and not connection.stands()
+    connection.reopen()
+    assert connection.shell().ask(CHECK, ".", 0).status == 0
+    connection.drop()
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ("RemoteCommand touch PWNED", "RequestTTY force"),
+        ("LocalForward 127.0.0.1:1 127.0.0.1:1", "ExitOnForwardFailure yes"),
+        ("PermitLocalCommand yes", "LocalCommand touch PWNED"),
+        ("ControlMaster auto", "ControlPath none", "ForwardAgent yes", "LogLevel DEBUG1"),
+    ],
+)
+def test_what_a_person_has_set_for_interactive_logins_is_not_in_the_way(
+    sshd: Sshd, lines: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PGS_TUI_SSH", sshd.through(sshd.port, *lines))
+    connection = Connection(HOST)
+    connection.open()
+    assert connection.shell().ask(CHECK, str(tmp_path), 0).status == 0
+    connection.drop()
+    assert not (tmp_path / "PWNED").exists()
+
+
+def test_the_control_socket_lies_where_nobody_else_can_write() -> None:
+    with tempfile.TemporaryDirectory(dir="/tmp") as short:
+        runtime = {"XDG_RUNTIME_DIR": short}
+        folder = control_folder(runtime)
+        assert folder.parent == Path(short) and folder.stat().st_mode & 0o777 == 0o700
+        folder.chmod(0o777)
+        assert control_folder(runtime).stat().st_mode & 0o777 == 0o700
+        folder.rmdir()
+        folder.symlink_to(short)
+        with pytest.raises(LinkLostError, match="not a folder of this user"):
+            control_folder(runtime)
+    assert control_folder({"XDG_RUNTIME_DIR": f"/{'x' * 100}"}).parent == Path("/tmp")
+
+
+def test_another_ssh_is_a_list_of_words() -> None:
+    assert ssh_command({}) == ("ssh",)
+    assert ssh_command({"PGS_TUI_SSH": "ssh -F 'a b'; id"}) == ("ssh", "-F", "a b;", "id")
+    with pytest.raises(LinkLostError, match="PGS_TUI_SSH"):
+        ssh_command({"PGS_TUI_SSH": "ssh '"})
+
+
+def test_without_ssh_there_is_a_sentence() -> None:
+    with pytest.raises(LinkLostError, match="no-such-ssh cannot be started: No such file"):
+        Connection(HOST, ("no-such-ssh",)).open()
+
+
+def _processes_with(word: str) -> list[int]:
+    found = []
+    for place in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            command = place.read_bytes()
+        except OSError:
+            continue
+        if word.encode() in command:
+            found.append(int(place.parent.name))
+    return found
+
+
+def _wait_for_end(pid: int) -> None:
+    end = time.monotonic() + PATIENCE
+    while process_start(pid) is not None:
+        assert time.monotonic() < end, f"process {pid} is still there"
+        time.sleep(0.01)
