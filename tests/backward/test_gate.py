@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from engine.backward.cut import forward_to_cut
 from engine.backward.gate import AtGate, go_to_gate
 from engine.backward.norm import GradientNorms
 from engine.backward.release import GradientRelease
@@ -162,6 +164,40 @@ def test_loss_and_norm_at_the_gate_are_those_of_the_whole_step() -> None:
         (gradient,) = torch.autograd.grad(loss, hidden)
         squares += float(gradient.double().square().sum())
     assert at_gate.hidden_norm == pytest.approx(math.sqrt(squares), rel=1e-5)
+
+
+@pytest.mark.parametrize("sums", [((10.0, 2), (9.0, 9)), ((9.0, 9), (10.0, 2)), ((19.0, 11),), ((0.0, 0), (19.0, 11))])
+def test_the_loss_of_a_step_is_that_of_its_tokens_however_they_are_split(
+    sums: tuple[tuple[float, int], ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not the mean of the micro-batches' means, by which few tokens would weigh as much as many."""
+    head, data, told = loss_head(small("llama", True), chunked=True, chunk_tokens=5), batch(), iter(sums)
+
+    def scripted(head: LossHead, one: Batch) -> Any:
+        forward = forward_to_cut(head, one)
+        return replace(forward, loss=forward.loss * 0 + next(told)[0])
+
+    monkeypatch.setattr("engine.backward.gate.forward_to_cut", scripted)
+    at_gate = go_to_gate(head, [replace(data, loss_tokens=tokens) for _, tokens in sums], lambda part: None)
+    assert at_gate.loss == pytest.approx(19 / 11)
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_a_micro_batch_without_loss_changes_neither_loss_nor_gradient(place: int) -> None:
+    found = []
+    for with_silent in (False, True):
+        model, data = small("llama", True), batch()
+        parts = [data]
+        if with_silent:
+            parts.insert(place, replace(data, labels=torch.full_like(data.labels, -100), loss_tokens=0))
+        at_gate = go_to_gate(loss_head(model, chunked=True, chunk_tokens=5), parts, lambda part: None)
+        assert at_gate.rest is not None
+        at_gate.rest.backward()
+        found.append((at_gate.loss, [parameter.grad for parameter in model.parameters()]))
+    (loss, gradients), (same_loss, same_gradients) = found
+    assert same_loss == pytest.approx(loss) and loss is not None and math.isfinite(loss)
+    for one, other in zip(gradients, same_gradients, strict=True):
+        torch.testing.assert_close(one, other)
 
 
 def test_at_the_gate_no_weight_of_the_body_has_moved_or_has_a_gradient() -> None:
