@@ -1,0 +1,64 @@
+"""A run in a list."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from engine.events.summary import RunSummary
+from engine.rundir import Liveness
+from pgs_tui.listing.labels import NONE, Labels
+
+GOING: tuple[Liveness, ...] = ("live", "starting", "elsewhere")
+"""States in which a run may be writing its folder."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRow:
+    """All that a list knows of a run. `path` is that of its folder on the machine `where`, "user@host", empty for here.
+
+    `name` is that of its config, `shown` its folder as told from the one that was looked through. `size` is what its
+    files take of the disk, in bytes. `must_sum` says that its log is still to be read, `trouble` what is wrong with the
+    folder; one that cannot be looked into has no `life`.
+    """
+
+    path: Path
+    shown: str
+    name: str
+    where: str = ""
+    life: Liveness | None = None
+    started: float | None = None
+    host: str = ""
+    started_by: str = ""
+    parent: str | None = None
+    summary: RunSummary | None = None
+    log_inode: int | None = None
+    must_sum: bool = False
+    size: int | None = None
+    labels: Labels = NONE
+    trouble: str = ""
+
+    @property
+    def id(self) -> str:
+        """The name of its folder."""
+        return self.path.name
+
+    @property
+    def address(self) -> str:
+        """What `pgs-tui attach` takes."""
+        return f"{self.where}:{self.path}" if self.where else str(self.path)
+
+    @property
+    def is_going(self) -> bool:
+        """Whether an engine may be at work in it."""
+        return self.life in GOING
+
+    @property
+    def is_paused(self) -> bool:
+        """Whether its engine waits for somebody who lets it go on."""
+        return self.is_going and self.summary is not None and self.summary.phase == "paused"
+
+    @property
+    def seconds(self) -> float | None:
+        """How long engines were at work on it."""
+        return self.summary.seconds if self.summary and self.summary.first_t is not None else None
