@@ -14,12 +14,9 @@ from pgs_tui.themed_app import THEME_SHEET, Goodbye, ThemedApp
 from screens.dashboard import STYLE_SHEET, DashboardScreen
 
 if TYPE_CHECKING:  # what the first frame does not need is imported after it
-    import subprocess
-
-    from engine.rundir import RunDir
     from pgs_tui.opening import Checked
     from pgs_tui.runs.launcher import Launched, Recipe
-    from pgs_tui.runs.past import Past
+    from pgs_tui.runs.source import Source
     from screens.inspect import InspectScreen
     from screens.profile import ProfileScreen
 
@@ -78,15 +75,14 @@ class PgsApp(ThemedApp):
         """Begin with what was asked for, now that the first frame stands."""
         goal = self._goal
         if isinstance(goal, AttachTo):
-            self._follow(goal.run, past=goal.past)
+            self._follow(goal.source, goal.readonly)
         else:
             self.run_worker(lambda: self._check(goal), thread=True, group="opening")
 
-    def _follow(self, run: RunDir, process: subprocess.Popen[bytes] | None = None, past: Past | None = None) -> None:
-        from pgs_tui.runs.follow import Follower
+    def _follow(self, source: Source, readonly: bool = False) -> None:
         from screens.live import LiveRun
 
-        self.dashboard.follow(LiveRun(self._goal.name, run), Follower.of(run, process, past))
+        self.dashboard.follow(LiveRun(source, readonly=readonly), source.follower())
 
     def _check(self, goal: StartConfig) -> None:
         from pgs_tui.opening import check
@@ -107,6 +103,7 @@ class PgsApp(ThemedApp):
 
     def _ask_which(self, checked: Checked) -> None:
         from pgs_tui.runs.past import past_of
+        from pgs_tui.runs.source import LocalRun
         from screens.confirm import Answer, Confirm
 
         newest = checked.going[0]
@@ -118,7 +115,7 @@ class PgsApp(ThemedApp):
 
         def take(answer: str | None) -> None:
             if answer == "attach":
-                self._follow(newest, past=past_of(newest.events))
+                self._follow(LocalRun(newest, self._goal.name, past=past_of(newest.events)))
             elif answer == "start":
                 self._launch(checked)
             else:
@@ -146,7 +143,9 @@ class PgsApp(ThemedApp):
             self.post_message(self.Started(launched))
 
     def on_pgs_app_started(self, message: Started) -> None:
-        self._follow(message.launched.run, message.launched.process)
+        from pgs_tui.runs.source import LocalRun
+
+        self._follow(LocalRun(message.launched.run, self._goal.name, message.launched.process))
 
     def on_pgs_app_refused(self, message: Refused) -> None:
         self.exit(Goodbye(message.exit_code, refused=message.why))
@@ -158,6 +157,11 @@ class PgsApp(ThemedApp):
 
             farewell = f"the run is being started. Open it with: {own_command()} attach"
         self.exit(Goodbye(message.exit_code, farewell))
+
+    def on_dashboard_screen_back(self, message: DashboardScreen.Back) -> None:
+        """Out of the outermost layer: to the screen that the run was chosen on."""
+        if isinstance(self._goal, AttachTo) and self._goal.back is not None:
+            self.exit(Goodbye(next=self._goal.back))
 
     def on_dashboard_screen_inspecting(self, message: DashboardScreen.Inspecting) -> None:
         from screens.inspect import InspectScreen, Opening

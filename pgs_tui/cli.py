@@ -16,6 +16,7 @@ from pgs_tui.goals import (
     SILENT,
     Attach,
     Compare,
+    CompareRuns,
     Goal,
     InspectData,
     ListRuns,
@@ -387,6 +388,10 @@ def _app(goal: Opened, look: Look, start: Starter | None, waking: Waking) -> The
         from pgs_tui.picker_app import PickerApp
 
         return PickerApp(goal, look)
+    if isinstance(goal, CompareRuns):
+        from pgs_tui.compare_app import CompareApp
+
+        return CompareApp(goal, look)
     assert not isinstance(goal, ListRuns), "there is no such screen"
     from pgs_tui.app import PgsApp
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from pgs_tui.keys import ScreenName
 
 if TYPE_CHECKING:
-    from engine.rundir import RunDir
-    from pgs_tui.runs.past import Past
+    from pgs_tui.runs.source import Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,11 +103,16 @@ class ListRuns:
 
 @dataclass(frozen=True, slots=True)
 class AttachTo:
-    """To watch a run that was started before; `past` is what of its log is being read already."""
+    """To watch a run that was found. With `readonly` no key changes it or writes a file."""
 
-    run: RunDir
-    name: str
-    past: Past | None = None
+    source: Source
+    readonly: bool = False
+    back: Goal | None = None
+
+    @property
+    def name(self) -> str:
+        """What the first line says."""
+        return self.source.name
 
     @property
     def screen(self) -> ScreenName:
@@ -119,6 +123,34 @@ class AttachTo:
     def first_words(self) -> str:
         """What goes on at first."""
         return "reading the log"
+
+
+@dataclass(frozen=True, slots=True)
+class CompareRuns:
+    """To see runs that were found over each other; the first is what all are measured against."""
+
+    sources: tuple[Source, ...]
+    back: Goal | None = None
+
+    @property
+    def name(self) -> str:
+        """What the first line says."""
+        return f"{len(self.sources)} runs"
+
+    @property
+    def again(self) -> Compare:
+        """What leads here once more."""
+        return Compare(tuple(source.address for source in self.sources), self.back)
+
+    @property
+    def screen(self) -> ScreenName:
+        """The screen that it opens."""
+        return "compare"
+
+    @property
+    def first_words(self) -> str:
+        """What goes on at first."""
+        return "reading the logs"
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +216,7 @@ class ProfileConfig:
 Wish = Attach | Replay | Compare
 """What a person named, and `opening.opened` finds: the goals that a screen may say goodbye with."""
 
-Opened = StartConfig | AttachTo | ListRuns | InspectData | PickConfig | ProfileConfig
+Opened = StartConfig | AttachTo | ListRuns | CompareRuns | InspectData | PickConfig | ProfileConfig
 """What a screen can show."""
 
 Goal = Opened | Wish

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from engine.rundir import RunDir, list_runs, liveness, read_run_info, resolve_run
-from pgs_tui.goals import Attach, AttachTo, Compare, Wish
+from engine.rundir import RunDir, list_runs, liveness, resolve_run
+from pgs_tui.goals import Attach, AttachTo, Compare, CompareRuns, Wish
 from pgs_tui.runs.launcher import Recipe
 from pgs_tui.runs.past import past_of
+from pgs_tui.runs.source import LocalRun
 
 _GOING_HERE = ("live", "starting")
 _GOING = (*_GOING_HERE, "elsewhere")
@@ -66,16 +67,25 @@ class NotOpenedError(ValueError):
     """What was named cannot be shown, and why."""
 
 
-def opened(wish: Wish) -> AttachTo:
+def opened(wish: Wish) -> AttachTo | CompareRuns:
     """What was named, found: ssh asks its questions now. Raises ValueError, whose text says why it cannot be shown."""
     if isinstance(wish, Attach):
         return _attached(wish)
-    what = "Runs cannot be compared" if isinstance(wish, Compare) else "A run cannot be played again"
-    raise NotOpenedError(f"{what} by this version yet; pgs-tui attach RUN shows one")
+    if isinstance(wish, Compare):
+        return _compared(wish)
+    raise NotOpenedError("A run cannot be played again by this version yet; pgs-tui attach RUN shows one")
 
 
 def _attached(wish: Attach) -> AttachTo:
     run = find_run(wish.run)
     past = past_of(run.events)  # read while the screen's libraries are imported
-    info = read_run_info(run)
-    return AttachTo(run, info.name if info else run.id, past)
+    return AttachTo(LocalRun(run, past=past), wish.readonly, wish.back)
+
+
+def _compared(wish: Compare) -> CompareRuns:
+    runs = [find_run(one) for one in wish.runs]
+    paths = [run.path.resolve() for run in runs]
+    twice = next((one for one in paths if paths.count(one) > 1), None)
+    if twice is not None:
+        raise NotOpenedError(f"{twice} is named twice; a run is compared with others")
+    return CompareRuns(tuple(LocalRun(run, past=past_of(run.events)) for run in runs), wish.back)

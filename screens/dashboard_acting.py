@@ -73,6 +73,9 @@ class DashboardActing(DashboardShowing):
         if alert is None or self.live is None:
             self.say("a goes to an alert; w then writes a config with what it advises")
             return
+        if why_not := self.live.why_not("files"):
+            self.say(why_not, "warn")
+            return
         from screens.alert_writing import base_of, completed, ways_of, why_nothing_to_write
 
         ways = ways_of(alert.advice)
@@ -80,7 +83,8 @@ class DashboardActing(DashboardShowing):
             self.say(why_nothing_to_write(alert.advice))
             return
         start = self.live.history.start
-        base = base_of(self.live.run, start.command if start is not None else None)
+        is_here = start is not None and not self.live.source.where  # the far machine's paths mean nothing here
+        base = base_of(self.live.run, start.command if start is not None and is_here else None)
         if base is None:
             self.say(f"the config of this run is not known: {self.live.run.config_yaml} is not there", "bad")
             return

@@ -10,7 +10,6 @@ from pgs_tui.panel_names import WORDS, PanelName
 from screens.dashboard_showing import DashboardShowing
 
 if TYPE_CHECKING:  # what the first frame does not need is imported after it
-    from engine.rundir import RunDir
     from pgs_tui.export.exports import Export
     from screens.live import LiveRun
 
@@ -25,6 +24,9 @@ class DashboardExporting(DashboardShowing):
         live = self.live
         if live is None or live.loading:
             self.say("there is nothing to export yet: the run's log is being read" if live else "there is no run yet")
+            return
+        if why_not := live.why_not("files"):
+            self.say(why_not, "warn")
             return
         chart = self._chart_to_export()
         label = WORDS[chart]
@@ -56,13 +58,15 @@ class DashboardExporting(DashboardShowing):
         log = chart in self.arrangement.log_axes
         made = Export(format, live, looking, chart, log, self.key_bar.glyphs)
         self.say("writing…")
-        self.run_worker(lambda: self._write_export(made, live.run), thread=True, group="export")
+        self.run_worker(lambda: self._write_export(made, live), thread=True, group="export")
 
-    def _write_export(self, made: Export, run: RunDir) -> None:
+    def _write_export(self, made: Export, live: LiveRun) -> None:
+        """Into the run's folder; where the person is, of a run whose folder is not on this machine."""
         from pgs_tui.export.files import export_folder, write_beside
 
         try:
-            path = write_beside(export_folder(run), made.stem, made.suffix, made.write)
+            folder = Path.cwd() if live.source.where else export_folder(live.run)
+            path = write_beside(folder, made.stem, made.suffix, made.write)
         except OSError as error:
             self.app.call_from_thread(self.say, f"not written: {error.strerror or error}", "bad")
         else:

@@ -17,6 +17,9 @@ LOG_HINT = "a text; nothing shows all lines"
 class DashboardSeeing(DashboardMarks):
     """The keys that change the view, never the run."""
 
+    class Back(Message, namespace="dashboard_screen"):
+        """There is nothing left to go out of but the dashboard itself."""
+
     class Profiling(Message, namespace="dashboard_screen"):
         """The person wants to see what the run's config takes, and what other values would change."""
 
@@ -28,12 +31,16 @@ class DashboardSeeing(DashboardMarks):
     def action_inspect(self) -> None:
         if self.live is None:
             self.say("there is no run yet whose data could be inspected")
+        elif why_not := self.live.why_not("inspect"):
+            self.say(why_not, "warn")
         else:
             self.post_message(self.Inspecting())
 
     def action_profile(self) -> None:
         if self.live is None:
             self.say("there is no run yet whose memory could be looked at")
+        elif why_not := self.live.why_not("profile"):
+            self.say(why_not, "warn")
         else:
             self.post_message(self.Profiling())
 
@@ -61,13 +68,17 @@ class DashboardSeeing(DashboardMarks):
         self.focus_previous()
 
     def action_out(self) -> None:
-        """One layer out: the alert, the log's filter, the cursor, the zoom, the focus."""
+        """One layer out: the alert, the log's filter, the cursor, the zoom, the focus, the dashboard."""
         if self.leave_the_mark():
             return
         if self.log_panel.only:
             self.log_panel.show_only("")
-        elif not self.out_of_the_view():
+        elif self.out_of_the_view():
+            return
+        elif self.focused is not None:
             self.set_focus(None)
+        else:
+            self.post_message(self.Back())
 
     def action_filter(self) -> None:
         """No lines of the log but those with a text."""
@@ -115,4 +126,5 @@ class DashboardSeeing(DashboardMarks):
     def action_help(self) -> None:
         from screens.help import HelpScreen
 
-        self.app.push_screen(HelpScreen("dashboard", self.key_bar.glyphs))
+        lacking = self.live.lacking if self.live is not None else ()
+        self.app.push_screen(HelpScreen("dashboard", self.key_bar.glyphs, lacking))

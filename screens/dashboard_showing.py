@@ -115,8 +115,9 @@ class DashboardShowing(DashboardDrawing):
         self._show_status()
         if self.live is None:
             return
-        for answer in self.live.answers():
-            self.say(*answer)
+        for told in self.live.told():
+            self.say(*told)
+            self._new_log.append(told)
         if not self._held or not self.live.going:
             self._show_log()
             self._show_situation(self.live)
@@ -165,7 +166,7 @@ class DashboardShowing(DashboardDrawing):
         """What has to be said in full: how the run ended, or what goes on while there are no curves."""
         said = live.in_full(self.log_panel.last(LAST_WORDS))
         self.banner.set_class(said is not None, "said")
-        self.key_bar.offer(hints_of("dashboard", going=live.going))
+        self.key_bar.offer(hints_of("dashboard", live.going, live.lacking))
         if said is not None:
             self.banner.show(*said)
 

@@ -6,21 +6,16 @@ import shlex
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from itertools import chain, repeat
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
-from engine.events import Phase, Stamped
-from engine.events.columns import Block
-from engine.rundir import RunDir, name_of, read_run_info
+from engine.events import Ack, Stamped
+from engine.rundir import read_run_info
 from pgs_tui.drawing.lines import Role
 from pgs_tui.format import plain, whole
 from pgs_tui.history.history import History
 from pgs_tui.history.incidents import Incident
-from pgs_tui.history.log_lines import LogLines
-from pgs_tui.history.retold import is_told_again
-from pgs_tui.history.strays import NO_OFFSET
 from pgs_tui.invocation import own_command
-from pgs_tui.runs.control import Command, send
+from pgs_tui.key_tables.key import Need
 from pgs_tui.runs.follow import Update
 from pgs_tui.view import View
 from pgs_tui.widgets.chart_panel import ChartView
@@ -30,6 +25,8 @@ from pgs_tui.widgets.memory_panel import MemoryView
 from pgs_tui.widgets.parts_panel import PartsView
 from pgs_tui.widgets.rank_panel import RanksView
 from pgs_tui.widgets.status_line import Status
+from screens.commands import Commands
+from screens.intake import Intake
 from screens.readings.banner import banner_of
 from screens.readings.charts import CHARTS
 from screens.readings.cursor import cursor_reading
@@ -42,24 +39,43 @@ from screens.readings.situation import Outcome, Situation
 from screens.readings.status import status_changes_in, status_of
 
 if TYPE_CHECKING:  # what the first charts do not need is imported after them
+    from engine.events.control_line import CommandName
     from pgs_tui.runs.alarm import Watchman
+    from pgs_tui.runs.source import Source
+
+NEEDS: tuple[Need, ...] = get_args(Need)
+READONLY = {"control": "no key changes the run", "files": "no key writes a file"}
 
 
 class LiveRun:
     """`take` updates in the order in which they come; the rest can be asked at any time."""
 
-    def __init__(self, name: str, run: RunDir, clock: Callable[[], float] = time.time) -> None:
-        self.run = run
-        self.history = self._read = self._new_history()
-        self._again: History | None = None
-        """What a log tells that begins anew with what was known: it is shown once all of it has been read."""
-        self._begins_anew = False
-        self._name = name
+    def __init__(
+        self,
+        source: Source,
+        clock: Callable[[], float] = time.time,
+        readonly: bool = False,
+        again: str = "attach",
+    ) -> None:
+        """`clock` is this machine's, or that of a run which is played. With `readonly` nothing is written from here.
+
+        `again` is the command of pgs-tui that comes back to it.
+        """
+        self.source = source
+        self.run = source.run
+        self.readonly = readonly
+        self._again = again
         self._clock = clock
+        self._since = clock()
+        self._intake = Intake(source.run.events)
+        self._commands = Commands(source)
         self._update = Update()
-        self._asked: dict[str, Command] = {}
-        self._phase_since: float | None = None
         self._host: str | None = None
+
+    @property
+    def history(self) -> History:
+        """What the panels show: all that is known, or a survey of it while that is being read."""
+        return self._intake.shown
 
     @property
     def going(self) -> bool:
@@ -75,7 +91,7 @@ class LiveRun:
     def age(self) -> float | None:
         """How many seconds ago the newest event was written; None without one."""
         last = self.history.last_t
-        return max(self._clock() - last, 0.0) if last is not None else None
+        return max(self._situation().now - last, 0.0) if last is not None else None
 
     @property
     def version(self) -> tuple[int, int, bool]:
@@ -85,7 +101,7 @@ class LiveRun:
     @property
     def paused(self) -> bool:
         """True while it waits until somebody lets it go on."""
-        phase = self._read.phase
+        phase = self.history.phase
         return phase is not None and phase.name == "paused"
 
     @property
@@ -100,55 +116,17 @@ class LiveRun:
         return end.exit_code if end is not None else 0 if self.going else 1
 
     def take(self, update: Update) -> None:
-        """Take in news. A survey is shown in place of the past until all of that has been read."""
+        """Take in news."""
         self._update = update
-        if update.survey:
-            self.history = self._new_history()
-            self._fold(self.history, update)
-            return
-        self._begin_anew(update)
-        reading = self._again or self._read
-        self._fold(reading, update)
-        if self.history is not reading:  # work on what will be shown next is spread over the reading
-            reading.table.keep_averages_of(self.history.table)
-        if not update.loading:
-            self._read, self._again = reading, None
-        if not update.loading or update.restarted:
-            self.history = self._read
-
-    def _begin_anew(self, update: Update) -> None:
-        """See to it that what the log told before it was emptied stays, and that nothing is taken in twice."""
-        if update.afresh:
-            self._read, self._again, self._phase_since = self._new_history(), None, None
-        if update.restarted:
-            self._read.begin_anew()
-            self._again, self._begins_anew = None, True
-        if self._begins_anew:
-            is_again = is_told_again(self._read, (*update.columns, *update.events))
-            self._begins_anew = is_again is None
-            if is_again:
-                self._again, self._phase_since = self._new_history(), None
+        self._intake.take(update)
+        since = self._since + (update.link.skew if update.link is not None else 0.0)
+        for stamped in (*update.columns, *update.events):
+            if isinstance(stamped, Stamped) and isinstance(stamped.event, Ack) and stamped.t >= since:
+                self._commands.hear(stamped.event)
 
     def notes(self) -> tuple[str, ...]:
         """Sentences about what could not belong to the run, since they were asked for last."""
-        return self._read.notes()
-
-    def _new_history(self) -> History:
-        return History(LogLines(self.run.events))
-
-    def _fold(self, history: History, update: Update) -> None:
-        for block in update.columns:
-            self._note_phase(history, block)
-            history.extend(block)
-        for stamped, offset in zip(update.events, chain(update.offsets, repeat(NO_OFFSET)), strict=False):
-            self._note_phase(history, stamped)
-            history.take(stamped.event, stamped.t, offset)
-
-    def _note_phase(self, history: History, block: Block) -> None:
-        if isinstance(block, Stamped) and isinstance(block.event, Phase):
-            known = history.phase
-            if known is None or known.name != block.event.name:
-                self._phase_since = block.t
+        return self._intake.read.notes()
 
     def status(self, held: bool = False) -> Status:
         """The first line; `held` says that the panels do not follow at the moment."""
@@ -173,7 +151,7 @@ class LiveRun:
 
     def at_cursor(self, looking: Looking) -> CursorReading:
         """What is told of the step under the cursor."""
-        return cursor_reading(looking, looking.at is not None and self.run.spike(looking.at.step).is_file())
+        return cursor_reading(looking, looking.at is not None and self.source.has_spike(looking.at.step))
 
     def status_changes_in(self) -> float:
         """In how many seconds there will be something else to say of its state, should no news come."""
@@ -197,18 +175,18 @@ class LiveRun:
 
     def incidents(self) -> tuple[Incident, ...]:
         """All incidents, oldest first."""
-        return self._read.incidents.all()
+        return self._intake.read.incidents.all()
 
     def touches(self, alert: Incident, step: int | None) -> bool:
         """Whether the alert is about that step."""
-        return step is not None and self._read.incidents.touch(alert.id, step) is not None
+        return step is not None and self._intake.read.incidents.touch(alert.id, step) is not None
 
     def rows_of(self, step: int | None, alert: Incident | None) -> tuple[int, ...]:
         """The rows that a step trained on, or that an alert is about; none where nobody told them."""
         if step is None or alert is None:
             told = alert.rows if alert is not None else ()
         else:
-            touch = self._read.incidents.touch(alert.id, step)
+            touch = self._intake.read.incidents.touch(alert.id, step)
             told = touch.rows if touch is not None else alert.rows if alert.step == step else ()
         if told or step is None:
             return told
@@ -222,50 +200,78 @@ class LiveRun:
     def be_watched_by(self, watchman: Watchman) -> bool:
         """Let it look at the run as it is now; returns whether there is something to show for it.
 
-        Of a log that cannot be read nobody knows whether the run is silent.
+        Of a log that cannot be read, or a machine out of reach, nobody knows whether the run is silent.
         """
         now = self._situation()
-        return now.trouble is None and watchman.look(now.history, now.life, now.phase_since, now.now)
+        return not now.is_cut_off and watchman.look(now.history, now.life, now.phase_since, now.now)
 
-    def ask(self, command: Command) -> None:
-        """Send a command to the engine. Raises OSError."""
-        self._asked[send(self.run, command)] = command
+    def ask(self, command: CommandName, **args: float) -> None:
+        """Send a command to the engine. May wait. Raises OSError."""
+        self._commands.ask(command, **args)
 
     @property
-    def unanswered(self) -> Command | None:
+    def unanswered(self) -> str | None:
         """A command from here that the engine, which goes on, has not answered."""
-        return next(iter(self._asked.values()), None) if self.going else None
+        return self._commands.unanswered if self.going else None
 
-    def answers(self) -> Iterator[tuple[str, Role]]:
-        """What the engine has answered since the last time to commands from here."""
-        for command_id in self._asked.keys() & self._read.acks.keys():
-            ack = self._read.acks[command_id]
-            yield f"{self._asked.pop(command_id)}: {plain(ack.message)}", "good" if ack.ok else "bad"
+    def told(self) -> Iterator[tuple[str, Role]]:
+        """What the engine has answered since the last time, whoever asked."""
+        return self._commands.told()
+
+    def why_not(self, need: Need) -> str:
+        """A sentence that says why something cannot be done from here; empty where it can."""
+        if need == "link":
+            return (
+                "" if self.source.link() is not None else "there is no connection to another machine that could be lost"
+            )
+        if self.readonly and need in ("control", "files"):
+            return f"{READONLY[need]}: it was opened with --readonly"
+        return "" if need == "files" else self.source.why_not(need)
+
+    @property
+    def lacking(self) -> frozenset[Need]:
+        """What keys cannot use here."""
+        return frozenset(need for need in NEEDS if self.why_not(need))
+
+    @property
+    def learning_rate(self) -> float | None:
+        """That of the newest step; None before the first."""
+        step = self.history.step
+        return step.lr if step is not None else None
 
     def farewell(self) -> str:
         """What the restored terminal should say."""
         step = self.history.last_step
         where = f" at step {whole(step)}" if step is not None else ""
-        back = f"{own_command()} attach {shlex.quote(name_of(self.run))}"
-        if self.going:
-            return f"{self.run.id} goes on{where}. Come back with: {back}"
+        name = f"{self.run.id} on {self.source.where}" if self.source.where else self.run.id
+        back = f"{own_command()} {self._again} {shlex.quote(self.source.address)}"
+        situation = self._situation()
+        if situation.outcome == "running" and self._again == "attach":
+            goes_on = "goes on, as far as is known" if situation.is_cut_off else "goes on"
+            return f"{name} {goes_on}{where}. Come back with: {back}"
         end = self.history.end
         why = f"\n{plain(end.reason)}" if end is not None and end.status == "failed" and end.reason else ""
-        return f"{self.run.id}: {self._situation().outcome}{where}.{why}\nLook again with: {back}"
+        told = f"{name}: {situation.outcome}{where}.{why}" if self._again == "attach" else f"{name}, played{where}."
+        return f"{told}\nLook again with: {back}"
 
     def _situation(self, held: bool = False) -> Situation:
+        update, link = self._update, self._update.link
+        is_elsewhere = update.life in ("elsewhere", "lost")
         return Situation(
-            name=self._name,
+            name=self.source.name,
             history=self.history,
-            life=self._update.life,
-            now=self._clock(),
-            exit_code=self._update.exit_code,
+            life=update.life,
+            now=self._clock() + (link.skew if link is not None else 0.0),
+            exit_code=update.exit_code,
             held=held,
-            loading=self._update.loading,
-            progress=self._update.progress,
-            trouble=self._update.trouble,
-            host=self._engine_host() if self._update.life == "elsewhere" else None,
-            phase_since=self._phase_since,
+            loading=update.loading,
+            progress=update.progress,
+            trouble=update.trouble,
+            host=self._engine_host() if is_elsewhere else None,
+            phase_since=self._intake.phase_since,
+            where=self.source.where,
+            link=link,
+            readonly=self.readonly,
         )
 
     def _engine_host(self) -> str | None:

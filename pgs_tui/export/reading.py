@@ -7,11 +7,12 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from engine.rundir import RunDir, read_run_info
+from engine.rundir import RunDir
 from pgs_tui.goals import SILENT
 from pgs_tui.runs.alarm import Watchman
 from pgs_tui.runs.follow import Follower, Update
 from pgs_tui.runs.past import past_of
+from pgs_tui.runs.source import LocalRun
 from screens.live import LiveRun
 
 LAST_WORDS = 5
@@ -29,10 +30,9 @@ class ReadRun:
 
 def read_run(run: RunDir, clock: Callable[[], float] = time.time) -> ReadRun:
     """Read all that the run has written so far. A log that cannot be read gives an empty run, with a note."""
-    info = read_run_info(run)
-    live = LiveRun(info.name if info else run.id, run, clock)
     past = past_of(run.events)
-    follower = Follower.of(run, past=past)
+    source = LocalRun(run, past=past)
+    live, follower = LiveRun(source, clock), source.follower()
     words: deque[str] = deque(maxlen=LAST_WORDS)
     notes: list[str] = []
     try:

@@ -2,35 +2,23 @@
 
 from __future__ import annotations
 
-import getpass
-import json
+import errno
 import os
-import socket
-import time
-import uuid
-from typing import Literal
+import stat
 
+from engine.events.control_line import CommandName, encode_command, new_command
 from engine.rundir import RunDir
 
-Command = Literal["stop", "checkpoint", "evaluate", "pause", "resume", "scale_lr"]
 
-
-def send(run: RunDir, command: Command, **args: float) -> str:
+def send(run: RunDir, name: CommandName, **args: float) -> str:
     """Append the command and return its id, under which the engine's `ack` will come. Raises OSError."""
-    command_id = uuid.uuid4().hex[:12]
-    record = {"v": 1, "id": command_id, "t": time.time(), "by": _who(), "cmd": command, "args": args}
-    line = json.dumps(record, ensure_ascii=False) + "\n"
-    descriptor = os.open(run.control, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    command = new_command(name, **args)
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
+    descriptor = os.open(run.control, flags, 0o600)
     try:
-        os.write(descriptor, line.encode())
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, "not a file that an engine reads", str(run.control))
+        os.write(descriptor, f"{encode_command(command)}\n".encode())
     finally:
         os.close(descriptor)
-    return command_id
-
-
-def _who() -> str:
-    try:
-        user = getpass.getuser()
-    except (KeyError, OSError):
-        user = str(os.getuid())
-    return f"{user}@{socket.gethostname()}"
+    return command.id

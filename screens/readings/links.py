@@ -52,10 +52,3 @@ def _countdown(situation: Situation, link: LinkStatus) -> str:
 def _shown(situation: Situation) -> str:
     known = situation.history.last_t
     return f"what is shown is {age_of(situation.now - known)} old" if known is not None else "nothing is known yet"
-
-
-def back_again(before: LinkStatus | None, now: LinkStatus | None) -> str:
-    """What is said when a machine that was out of reach is back; empty where nothing of the kind happened."""
-    if before is None or now is None or now.state != "up" or before.state == "up" or not before.heard:
-        return ""
-    return f"connected again after {duration(max(now.since - before.heard, 0.0))}; nothing was left out"

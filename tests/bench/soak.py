@@ -38,6 +38,7 @@ from engine.events import (
 from engine.events.types import AlertState
 from engine.rundir import RunDir, this_process, write_run_info
 from pgs_tui.runs.follow import Follower
+from pgs_tui.runs.source import LocalRun
 from pgs_tui.themed_app import Goodbye
 from screens.live import LiveRun
 from tests.bench.watching.in_process import Unattended
@@ -96,7 +97,7 @@ async def soak(folder: Path, seconds: int, size: tuple[int, int]) -> list[Readin
     source = lines(seconds)
     with run.events.open("a", buffering=1 << 20) as log, run.console_log.open("a") as console:
         async with app.run_test(size=size) as pilot:
-            live = LiveRun("soak", run)
+            live = LiveRun(LocalRun(run, "soak"))
             app.dashboard.follow(live, Follower.of(run))
             for second in range(0, seconds, AT_ONCE):
                 steps = (second + AT_ONCE) * STEPS_A_SECOND

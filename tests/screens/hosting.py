@@ -14,6 +14,7 @@ from pgs_tui.drawing.lines import text_of
 from pgs_tui.goals import AttachTo
 from pgs_tui.look import Look
 from pgs_tui.runs.follow import Update
+from pgs_tui.runs.source import LocalRun
 from screens.dashboard import DashboardScreen
 from screens.live import LiveRun
 
@@ -22,9 +23,10 @@ class Host(PgsApp):
     """The application, with a run that only the test knows."""
 
     def __init__(self, run: RunDir, name: str, look: Look, now: float) -> None:
-        super().__init__(AttachTo(run, name), look)
+        source = LocalRun(run, name)
+        super().__init__(AttachTo(source), look)
         self.now = now
-        self.live = LiveRun(name, run, lambda: self.now)
+        self.live = LiveRun(source, lambda: self.now)
 
     def open(self) -> None:
         self.dashboard.live = self.live

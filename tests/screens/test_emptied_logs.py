@@ -8,6 +8,7 @@ from engine.events import Ack, Alert, Audit, AuditFlag, Checkpoint, Eval, Event,
 from engine.rundir import RunDir
 from pgs_tui.history.history import History
 from pgs_tui.runs.follow import Follower
+from pgs_tui.runs.source import LocalRun
 from screens.live import LiveRun
 from tests.pgs_tui.making import ScriptedEngine, ScriptedLog, stamped, step
 from tests.screens.scenes import START
@@ -36,7 +37,7 @@ class Watched:
 
     def __init__(self, folder: Path) -> None:
         self.run = RunDir(folder)
-        self.live = LiveRun("a run", self.run)
+        self.live = LiveRun(LocalRun(self.run, "a run"))
         self.notes: list[str] = []
         self._following = Follower.of(self.run)
         self._following._log, self._following._look = ScriptedLog(), ScriptedEngine().look

@@ -9,12 +9,13 @@ from engine.events.portions import portion_of
 from engine.rundir import RunDir
 from pgs_tui.runs.follow import Follower, Update
 from pgs_tui.runs.past import past_of
+from pgs_tui.runs.source import LocalRun
 from screens.live import LiveRun
 from tests.pgs_tui.making import ScriptedEngine, ScriptedLog, stamped, step
 
 
 def live_run(folder: Path) -> LiveRun:
-    return LiveRun("a run", RunDir(folder))
+    return LiveRun(LocalRun(RunDir(folder), "a run"))
 
 
 def columns_of(*events: Event) -> Update:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from engine.events.control_line import parse_command
 from pgs_tui.keys import bindings_of
 from screens.dashboard import DashboardScreen
 from tests.screens.hosting import hosted, screen_text
@@ -31,4 +32,9 @@ async def test_any_keys_in_any_order(tmp_path: Path, seed: int) -> None:
                 await pilot.pause()
                 assert {len(row) for row in screen_text(app)} <= {size[0]}
         assert app.screen is app.dashboard
-        assert not (tmp_path / "control.jsonl").exists(), "nothing was asked of the engine"
+        asked = [parse_command(line) for line in _lines(tmp_path / "control.jsonl")]
+        assert {one.cmd for one in asked} <= {"checkpoint", "evaluate"}, "what changes the run is asked first"
+
+
+def _lines(control: Path) -> list[bytes]:
+    return control.read_bytes().splitlines() if control.exists() else []

@@ -28,6 +28,7 @@ from pgs_tui.drawing.lines import fit, line_width
 from pgs_tui.history.axis import AXES
 from pgs_tui.look import GLYPH_NAMES
 from pgs_tui.runs.follow import Update
+from pgs_tui.runs.source import LocalRun
 from pgs_tui.view import View
 from pgs_tui.widgets.alert_panel import AlertPanel
 from pgs_tui.widgets.banner import Banner
@@ -133,7 +134,7 @@ def odd_view(chance: random.Random, live: LiveRun) -> View:
 @pytest.mark.parametrize("seed", range(6))
 def test_every_panel_can_be_drawn(seed: int, tmp_path: Path) -> None:
     chance = random.Random(seed)
-    live = LiveRun("x", RunDir(tmp_path), clock=lambda: 1e9)
+    live = LiveRun(LocalRun(RunDir(tmp_path), "x"), clock=lambda: 1e9)
     chart, memory, alerts = ChartPanel("loss", id="a"), MemoryPanel(id="b"), AlertPanel(id="c")
     status, banner, cursor = StatusLine(id="d"), Banner(id="e"), CursorLine(id="f")
     parts, gpus, ranks = PartsPanel(id="g"), GpuPanel(id="h"), RankPanel(id="i")

@@ -63,11 +63,12 @@ def test_an_exception_leaves_the_terminal_as_it_was(run: Path, tmp_path: Path) -
         "from pgs_tui.goals import AttachTo\n"
         "from pgs_tui.cli import show\n"
         "from pgs_tui.look import Look\n"
+        "from pgs_tui.runs.source import LocalRun\n"
         "from screens.dashboard import DashboardScreen\n"
         "def fail(self):\n"
         "    raise RuntimeError('a fault in the program')\n"
         "DashboardScreen.action_glyphs = fail\n"
-        f"sys.exit(show(AttachTo(RunDir(Path({str(run)!r})), 'x'), Look()))\n"
+        f"sys.exit(show(AttachTo(LocalRun(RunDir(Path({str(run)!r})), 'x')), Look()))\n"
     )
     terminal = Terminal((sys.executable, str(script)), environment(tmp_path))
     try:

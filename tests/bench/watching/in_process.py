@@ -23,6 +23,7 @@ from pgs_tui.goals import AttachTo
 from pgs_tui.history.history import History
 from pgs_tui.look import Look
 from pgs_tui.runs.follow import Update
+from pgs_tui.runs.source import LocalRun
 from screens.live import LiveRun
 from tests.bench.watching.runs import SECONDS_A_STEP, steps_from
 
@@ -51,7 +52,7 @@ class Unattended(PgsApp):
     """The application with the run that it is given, which makes the codes for a terminal and sends them nowhere."""
 
     def __init__(self) -> None:
-        super().__init__(AttachTo(RunDir(Path("nowhere")), "bench"), Look())
+        super().__init__(AttachTo(LocalRun(RunDir(Path("nowhere")), "bench")), Look())
         self.sent = 0
 
     def open(self) -> None:
@@ -68,7 +69,7 @@ async def updates(size: tuple[int, int], steps: int, total: int) -> Costs:
     app, costs = Unattended(), Costs()
     async with app.run_test(size=size) as pilot:
         dashboard, now = app.dashboard, BEGIN
-        live = dashboard.live = LiveRun("bench", RunDir(Path("nowhere")), lambda: now)
+        live = dashboard.live = LiveRun(LocalRun(RunDir(Path("nowhere")), "bench"), lambda: now)
         source = stamped(1)
         past = tuple(next(source) for _ in range(steps))
         live.take(Update(events=(*beginning(total), *past), life="live"))
@@ -108,7 +109,8 @@ async def pans(size: tuple[int, int], steps: int, total: int) -> Pans:
     app, found = Unattended(), Pans()
     async with app.run_test(size=size) as pilot:
         dashboard = app.dashboard
-        live = dashboard.live = LiveRun("bench", RunDir(Path("nowhere")), lambda: BEGIN + steps * SECONDS_A_STEP)
+        nowhere = LocalRun(RunDir(Path("nowhere")), "bench")
+        live = dashboard.live = LiveRun(nowhere, lambda: BEGIN + steps * SECONDS_A_STEP)
         source = stamped(1)
         live.take(Update(events=(*beginning(total), *(next(source) for _ in range(steps))), life="live"))
         gc.freeze()  # as the dashboard does after a long past

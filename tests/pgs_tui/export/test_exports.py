@@ -22,6 +22,7 @@ from pgs_tui.export.reading import ReadRun, read_run
 from pgs_tui.export.steps_as_csv import STEP_FIELDS, sheet_of
 from pgs_tui.look import GlyphName, Look
 from pgs_tui.runs.follow import Update
+from pgs_tui.runs.source import LocalRun
 from pgs_tui.view import View
 from screens.live import LiveRun
 from tests.pgs_tui.export.conftest import Writer
@@ -86,7 +87,7 @@ def test_without_the_log_what_is_known_is_written(night_run: RunDir) -> None:
 
 
 def test_a_run_without_steps_gives_a_table_without_rows(tmp_path: Path) -> None:
-    read = ReadRun(LiveRun("x", RunDir(tmp_path)))
+    read = ReadRun(LiveRun(LocalRun(RunDir(tmp_path), "x")))
     table = made(read, "csv")
     assert table.startswith("step,unix_time") and table.count("\n") == 1
     assert "waiting for the first step" in made(read, "svg") and "waiting" in made(read, "text")
@@ -134,7 +135,7 @@ def test_the_report_has_config_figures_alerts_and_memory(night_run: RunDir) -> N
 
 @pytest.mark.parametrize("words", BRACKETS)
 def test_names_from_outside_stay_letters(tmp_path: Path, words: str) -> None:
-    live = LiveRun("x", RunDir(tmp_path / f'a<b>&"{words[:3].replace("/", "")}'))
+    live = LiveRun(LocalRun(RunDir(tmp_path / f'a<b>&"{words[:3].replace("/", "")}'), "x"))
     live.take(Update(events=stamped(step(1), step(2))))
     ElementTree.fromstring(made(ReadRun(live), "svg"))
 
@@ -142,7 +143,7 @@ def test_names_from_outside_stay_letters(tmp_path: Path, words: str) -> None:
 @settings(max_examples=25, deadline=None, derandomize=True)
 @given(logs())
 def test_any_log_can_be_exported_in_every_format(events: tuple[Stamped, ...]) -> None:
-    live = LiveRun("x", RunDir(Path("/nowhere")), clock=lambda: 1e9)
+    live = LiveRun(LocalRun(RunDir(Path("/nowhere")), "x"), clock=lambda: 1e9)
     live.take(Update(events=events))
     read = ReadRun(live)
     ElementTree.fromstring(made(read, "svg", log=len(events) % 2 == 0))

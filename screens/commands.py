@@ -1,0 +1,76 @@
+"""What people ask of a run's engine and what it answers: from here, and from everywhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from threading import Lock
+from typing import TYPE_CHECKING
+
+from engine.events import Ack
+from pgs_tui.drawing.lines import Role
+from pgs_tui.format import plain
+
+if TYPE_CHECKING:
+    from engine.events.control_line import CommandName
+    from pgs_tui.runs.source import Source
+
+NAMES = {"checkpoint": "checkpoint", "evaluate": "evaluation", "scale_lr": "learning rate"}
+"""What is put before an answer that does not say itself what was asked."""
+MOST_KNOWN = 1000
+"""Answers that are remembered, so that none is told twice."""
+
+
+class Commands:
+    """`ask` from any thread; `hear` and `told` from the screen's."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._asked: dict[str, CommandName] = {}
+        self._known: dict[str, None] = {}
+        self._heard: list[Ack] = []
+        self._on_their_way = 0
+        self._lock = Lock()
+
+    def ask(self, command: CommandName, **args: float) -> None:
+        """Send a command to the engine. May wait. Raises OSError."""
+        with self._lock:
+            self._on_their_way += 1
+        try:
+            command_id = self._source.send(command, **args)
+            with self._lock:
+                self._asked[command_id] = command
+        finally:
+            with self._lock:
+                self._on_their_way -= 1
+
+    def hear(self, ack: Ack) -> None:
+        """The engine has answered somebody. What it has answered before is not told again."""
+        if ack.id and ack.id in self._known:
+            return
+        self._known[ack.id] = None
+        if len(self._known) > MOST_KNOWN:
+            del self._known[next(iter(self._known))]
+        self._heard.append(ack)
+
+    @property
+    def unanswered(self) -> CommandName | None:
+        """The first command from here that has not been answered."""
+        with self._lock:
+            return next(iter(self._asked.values()), None)
+
+    def told(self) -> Iterator[tuple[str, Role]]:
+        """What the engine has answered since the last time, to whom it may be."""
+        with self._lock:  # an answer may be quicker than the news that its command has arrived
+            ready = [ack for ack in self._heard if not self._on_their_way or ack.id in self._asked]
+            self._heard = [ack for ack in self._heard if ack not in ready]
+            from_here = {ack.id: name for ack in ready if (name := self._asked.pop(ack.id, None)) is not None}
+        for ack in ready:
+            yield _words(ack, from_here.get(ack.id)), "good" if ack.ok else "bad"
+
+
+def _words(ack: Ack, from_here: CommandName | None) -> str:
+    """`pause: pauses after step 40` to the one who asked, `lena@box: pauses after step 40` to the others."""
+    if from_here is not None:
+        return f"{from_here}: {plain(ack.message)}"
+    asked = f"{NAMES[ack.cmd]}: " if ack.cmd in NAMES else ""
+    return f"{plain(ack.by) or 'somebody'}: {asked}{plain(ack.message)}"
