@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
+from dataclasses import asdict
 from typing import Any
 
 from engine.events import Eval, Step
 from engine.events.codec import to_strict_json
+from engine.events.rates import rates_of
 from engine.health.incident_record import incident_record
 from engine.monitoring.source import Source
 from engine.monitoring.summary import METRICS, Told
 
-STEP_FIELDS = ("epoch", "loss", "lr", "tok_s", "grad_norm", "dt", "moved")
+STEP_FIELDS = ("epoch", "loss", "lr", "tok_s", "grad_norm", "clip_scale", "dt", "moved")
 
 
 def document(source: Source) -> dict[str, Any]:
@@ -27,6 +29,7 @@ def document(source: Source) -> dict[str, Any]:
         "step": summary.last_step,
         "total_steps": summary.total_steps,
         **values,
+        "rates": _rates(summary.step),
         "usual": {metric: summary.usual(metric) for metric in METRICS},
         "eval": _evaluation(summary.eval),
         "best": _evaluation(summary.best),
@@ -54,6 +57,11 @@ def change(told: Told) -> dict[str, Any]:
     }
     found: dict[str, Any] = to_strict_json(record)
     return found
+
+
+def _rates(step: Step | None) -> dict[str, float] | None:
+    rates = rates_of(step) if step is not None else None
+    return asdict(rates) if rates is not None else None
 
 
 def _measured(step: Step | None, name: str) -> float | None:

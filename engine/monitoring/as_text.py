@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from engine.events import Advice, Step
+from engine.events.rates import rates_of
 from engine.health.advice import as_text
 from engine.monitoring.incidents import Incident
 from engine.monitoring.source import Source
@@ -149,8 +150,18 @@ def _values(step: Step, summary: Summary) -> Iterator[str]:
         if value is None or (math.isnan(value) and metric not in ("loss", "grad_norm")):
             continue
         usual = summary.usual(metric) if metric == "loss" else None
-        beside = f" (usually {_number(usual)})" if usual is not None else ""
+        beside = f" (usually {_number(usual)})" if usual is not None else _more_of(step, metric)
         yield f"{name} {_number(value)}{' s' if metric == 'dt' else ''}{beside}"
+
+
+def _more_of(step: Step, metric: str) -> str:
+    """What has to be known to compare the number: which tokens count, and that the gradient was clipped behind it."""
+    if metric == "tok_s" and (rates := rates_of(step)) is not None:
+        with_padding = f"{_number(rates.padded)} with {100 * rates.padding:.3g} % padding"
+        return f" ({with_padding}, {_number(rates.trained)} trained)"
+    if metric == "grad_norm" and step.clip_scale is not None and step.clip_scale < 1:
+        return f" (clipped to {_number(step.clip_scale)} of it)"
+    return ""
 
 
 def _evaluations(summary: Summary) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from engine.events import End, Eval, Gpu
+from engine.events.rates import Rates, rates_of
 from pgs_tui.drawing.chart import Curves, dot_columns
 from pgs_tui.drawing.lines import Role
 from pgs_tui.export.reading import ReadRun
@@ -83,6 +84,10 @@ class Frame:
     """What has to be said in full: how it ended or what goes on, and what is known about it."""
     charts: tuple[ChartFrame, ...]
     tokens: int
+    rates: Rates | None
+    """Tokens a second of the newest step with padding, and of those that have loss."""
+    clip_scale: float | None
+    """By what clipping multiplied the gradients of the newest step."""
     newest_eval: Eval | None
     best_eval: Eval | None
     checkpoint: str | None
@@ -114,6 +119,8 @@ def frame_of(read: ReadRun, sheet: Sheet) -> Frame:
             for place, name in enumerate(shown)
         ),
         tokens=history.tokens,
+        rates=rates_of(history.step) if history.step is not None else None,
+        clip_scale=history.step.clip_scale if history.step is not None else None,
         newest_eval=history.evals.newest,
         best_eval=history.best,
         checkpoint=history.checkpoint.path if history.checkpoint else None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from math import isfinite
 from typing import Any
 
@@ -35,6 +36,8 @@ def document(frame: Frame) -> dict[str, Any]:
         "total_steps": status.total,
         "epoch": status.epoch,
         "tokens": frame.tokens,
+        "rates": asdict(frame.rates) if frame.rates is not None else None,
+        "clip_scale": frame.clip_scale,
         "remaining": status.remaining,
         "age": frame.age,
         "charts": {chart.name: _chart(chart) for chart in frame.charts},

@@ -299,3 +299,18 @@ def test_what_makes_no_sense_is_refused(
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     assert main(["monitor", *words]) == 2
     assert told in capsys.readouterr().err
+
+
+def test_each_kind_of_tokens_a_second_has_its_own_name_and_the_norm_is_that_before_clipping(
+    run: Written, monitor: Monitor, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    """X-04 and X-10 of the cases: two rows of eight slots, 6 and 8 of them real, 3 and 2 trained, in half a second."""
+    run.write(start_of(), Phase(name="training"))
+    counts = replace(step_of(1), tokens=14, slots=16, loss_tokens=5, dt=0.5, tok_s=28.0)
+    run.write(replace(counts, grad_norm=5.0, clip_scale=0.2))
+    _, document = monitor(run.run.path)
+    assert document["tok_s"] == 28.0 and document["rates"] == {"padded": 32.0, "trained": 10.0, "padding": 0.125}
+    assert (document["grad_norm"], document["clip_scale"]) == (5.0, 0.2)
+    assert main(["monitor", str(run.run.path)]) == 0
+    shown = capsysbinary.readouterr().out.decode()
+    assert "tok/s 28 (32 with 12.5 % padding, 10 trained)" in shown and "grad_norm 5 (clipped to 0.2 of it)" in shown

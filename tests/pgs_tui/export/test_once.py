@@ -105,6 +105,12 @@ def test_a_torn_log_is_read_as_far_as_it_goes(written: Writer) -> None:
     assert json.loads(printed(run, as_json=True))["charts"]["loss"]["value"] == 2.5
 
 
+def test_the_tokens_of_a_second_are_told_by_kind(written: Writer) -> None:
+    counts = step(1, tokens=14, slots=16, loss_tokens=5, dt=0.5, tok_s=28.0, clip_scale=0.2)
+    told = json.loads(printed(written(stamped(counts)), as_json=True))
+    assert told["rates"] == {"padded": 32.0, "trained": 10.0, "padding": 0.125} and told["clip_scale"] == 0.2
+
+
 def test_a_value_that_is_no_number_has_its_name(written: Writer) -> None:
     told = json.loads(printed(written(stamped(step(1, float("nan")))), as_json=True))
     assert told["charts"]["loss"]["value"] == "NaN"
