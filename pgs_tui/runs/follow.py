@@ -88,7 +88,8 @@ class Update:
 class Follower:
     """Polls quickly while much happens and slowly while nothing does.
 
-    What cannot be read is told as trouble and tried again; it never ends the following.
+    What cannot be read is told as trouble and tried again; it never ends the following. `preview` brings what stands
+    behind a past that is still being fetched; `link` says how things stand with the machine it comes from.
     """
 
     def __init__(
@@ -98,12 +99,16 @@ class Follower:
         look: Callable[[], tuple[Life, int | None]],
         clock: Callable[[], float] = time.monotonic,
         past: Past | None = None,
+        preview: Reader | None = None,
+        link: Callable[[], LinkStatus | None] = lambda: None,
     ) -> None:
         self._reader = reader
         self._log = log
         self._look = look
         self._clock = clock
         self._past = past
+        self._preview = preview
+        self._link = link
         self._surveyed = False
         self._looked: float | None = None
         self._now = Update(loading=True)
@@ -128,7 +133,7 @@ class Follower:
         self._see_life()
         if self._past is not None:
             yield from self._updates_of(self._past)
-        if self._past is None:
+        if self._past is None or self._past.waits:
             yield from self._news(before)
 
     def run(self, deliver: Callable[[Update], None], wait: Callable[[float], bool]) -> None:
@@ -165,6 +170,7 @@ class Follower:
             past.close()
 
     def _see_life(self) -> None:
+        self._now = replace(self._now, link=self._link())
         now = self._clock()
         if self._looked is None or now - self._looked >= LIFE_EVERY:
             self._looked = now
@@ -179,7 +185,11 @@ class Follower:
             if not self._surveyed and (survey := past.survey()):
                 self._surveyed = True
                 yield replace(self._now, columns=survey.blocks, survey=True, log=self._lines())
-            while portion := past.portion():
+            while not past.waits:
+                portion = past.portion()
+                if portion is None:
+                    self._leave_past()
+                    return
                 self._see_life()
                 self._now = replace(self._now, progress=past.progress)
                 yield replace(self._now, columns=portion.blocks, notes=portion.notes)
@@ -187,18 +197,23 @@ class Follower:
             self.pause = SLOWEST
             self._now = replace(self._now, trouble=_said(error))
             yield self._now
-        else:
-            self._leave_past()
 
     def _news(self, before: Update) -> Iterator[Update]:
+        past = self._past
+        reader = self._preview if past is not None else self._reader
         try:
-            batch, trouble = self._reader.poll(), None
+            batch, trouble = reader.poll() if reader is not None else Batch(), None
         except OSError as error:
             batch, trouble = Batch(), _said(error)
+        if past is not None and batch.restarted:  # what is fetched now is another log than the one that was surveyed
+            self._leave_past()
+            yield from self._news(before)
+            return
         lines = self._lines(died=self._now.life == "gone" and before.life != "gone")
         self._ended = self._is_over(batch)
-        self._set_pause(bool(batch) or bool(lines), batch.more)
-        self._now = replace(self._now, trouble=trouble, progress=None, loading=batch.more)
+        self._set_pause(bool(batch) or bool(lines) or past is not None, batch.more)
+        progress = past.progress if past is not None else None
+        self._now = replace(self._now, trouble=trouble, progress=progress, loading=batch.more or past is not None)
         if batch or lines or self._now != before:
             yield from self._slices(batch, lines)
 
@@ -220,16 +235,18 @@ class Follower:
 
     def _slices(self, batch: Batch, lines: tuple[str, ...]) -> Iterator[Update]:
         starts = range(0, max(len(batch.events), 1), EVENTS_PER_UPDATE)
+        preview = self._past is not None  # and then what is odd is told when it comes again
         for start in starts:
             last = start == starts[-1]
             end = start + EVENTS_PER_UPDATE
             yield replace(
                 self._now,
+                preview=preview,
                 events=batch.events[start:end],
                 offsets=batch.offsets[start:end],
                 log=lines if last else (),
-                notes=batch.notes if last else (),
-                loading=batch.more or not last,
+                notes=batch.notes if last and not preview else (),
+                loading=self._now.loading or not last,
                 restarted=batch.restarted and start == 0,
             )
 

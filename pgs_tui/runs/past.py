@@ -147,7 +147,7 @@ def past_of(path: Path, workers: int | None = None) -> Past | None:
         size = os.fstat(descriptor).st_size
         end = _where_the_newest_begins(descriptor, size) if size >= LONG_BYTES else None
         if end is not None:
-            return Past(path, descriptor, size, end, _usual_workers() if workers is None else workers)
+            return Past(path, descriptor, size, end, usual_workers() if workers is None else workers)
     except OSError:
         pass
     os.close(descriptor)
@@ -170,7 +170,7 @@ def _where_the_newest_begins(descriptor: int, size: int) -> int | None:
     return None if newline < 0 else size - NEWEST_BYTES + newline + 1
 
 
-def _usual_workers() -> int:
+def usual_workers() -> int:
     """Each takes a core, beside the one of the screen, for as long as there is something to read."""
     can_start_python = bool(sys.executable) and not getattr(sys, "frozen", False)
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -50,6 +50,9 @@ class Source(Protocol):
     def link(self) -> LinkStatus | None:
         """How things stand with the machine it is on; None where there is nothing between."""
 
+    def try_now(self) -> None:
+        """Somebody does not want to wait until a lost link is tried again."""
+
     def send(self, command: CommandName, **args: float) -> str:
         """Ask something of its engine and return the id under which the `ack` comes. May wait. Raises OSError."""
 
@@ -107,6 +110,9 @@ class LocalRun:
     def link(self) -> LinkStatus | None:
         """There is nothing between."""
         return None
+
+    def try_now(self) -> None:
+        """There is nothing to try."""
 
     def send(self, command: CommandName, **args: float) -> str:
         """Append to its control file. Raises OSError."""

@@ -43,3 +43,11 @@ facts() {
     part clock
     if has date; then date +%s; fi
 }
+
+# The names of the recorded batches of a run, one a line.
+spikes() {
+    part spikes
+    for record in "$1"/spikes/step-*.json; do
+        if [ -f "$record" ]; then echo "${record##*/}"; fi
+    done
+}

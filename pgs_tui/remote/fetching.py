@@ -1,0 +1,250 @@
+"""Keeps the mirror of a run on another machine up to date, and comes back when the connection is lost."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from threading import Condition, Event, Thread
+
+from pgs_tui.remote.backlog import Backlog
+from pgs_tui.remote.console_copy import ConsoleCopy
+from pgs_tui.remote.facts import Facts, facts_of, last_event_time
+from pgs_tui.remote.far_shell import Answer, FarShell
+from pgs_tui.remote.first_look import FirstLook, first_look
+from pgs_tui.remote.link import Link
+from pgs_tui.remote.live_log import LiveLog
+from pgs_tui.remote.lost import LinkLostError, LinkRefusedError
+from pgs_tui.remote.mirror import Mirror
+from pgs_tui.remote.programs import CHECK, Program
+from pgs_tui.remote.same_log import change_of, original_of
+from pgs_tui.remote.ssh import Connection
+from pgs_tui.runs.life import Life
+
+CHECK_SECONDS = 5.0
+"""Between two looks at the engine and at whether the log is the same one; its lines come without being asked for."""
+SOON_SECONDS = 0.5
+"""The same where something is about to happen: while there is no log yet, after the run's last event, and where the
+live log ended at once."""
+CATCH_UP_SECONDS = 0.1
+KEEP_SECONDS = 30.0
+_LAST_EVENT = b'"event":"end"'
+
+
+class Fetching:
+    """Works in a thread of its own from `start` to `close`. Everything may be asked from any thread.
+
+    It has three channels: the desk, where questions are asked one after the other, the live log, and the backlog while
+    there is one.
+    """
+
+    def __init__(
+        self, connection: Connection, path: str, mirror: Mirror, link: Link, clock: Callable[[], float] = time.time
+    ) -> None:
+        self.mirror = mirror
+        self.link = link
+        self.look: FirstLook | None = None
+        """The first look at the run, once it has come."""
+        self.life: Life = "starting"
+        """How the engine was when the log was as far as it has come."""
+        self.spikes: frozenset[str] = frozenset()
+        """The names of the recorded batches over there."""
+        self.trouble: str | None = None
+        """Why there is no log to follow over there."""
+        self._connection = connection
+        self._path = path
+        self._clock = clock
+        self._began = clock()
+        self._desk: FarShell | None = None
+        self._live: LiveLog | None = None
+        self._live_since = 0.0
+        self._backlog: Backlog | None = None
+        self._console: ConsoleCopy | None = None
+        self._kept = time.monotonic()
+        self._is_ending = False
+        self._notes: list[str] = []
+        self._wake = Event()
+        self._looked = Condition()
+        self._thread = Thread(target=self._run, name="fetching", daemon=True)
+
+    def start(self) -> None:
+        """Begin, with a connection that stands."""
+        self._thread.start()
+
+    def close(self) -> None:
+        """Nobody looks at the run any more."""
+        self.link.close()
+        self._wake.set()
+        if desk := self._desk:
+            desk.close()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def wait_for_look(self, timeout: float) -> FirstLook | None:
+        """The first look at the run; None if it does not come within so many seconds, or never will."""
+        with self._looked:
+            self._looked.wait_for(lambda: self.look is not None or self.link.status.state == "refused", timeout)
+        return self.look
+
+    def take_notes(self) -> tuple[str, ...]:
+        """Sentences for people, each once."""
+        notes, self._notes = tuple(self._notes), []
+        return notes
+
+    def ask(self, program: Program, *words: str | int, limit: int) -> Answer:
+        """Ask something at the desk, once it is free. Raises LinkLostError."""
+        desk = self._desk
+        if desk is None:
+            raise LinkLostError(self.link.status.why or "there is no connection yet")
+        return desk.ask(program, *words, limit=limit)
+
+    def _run(self) -> None:
+        stands = True
+        while not self.link.closed:
+            try:
+                if not stands:
+                    self.link.connecting()
+                    self._connection.reopen()
+                self._stay()
+            except LinkLostError as error:
+                self._lose(error)
+            except OSError as error:  # this machine's disk
+                self._lose(LinkLostError(f"what comes cannot be kept here: {error.strerror or error}"))
+            stands = False
+        self._leave_channels()
+
+    def _lose(self, error: LinkLostError) -> None:
+        self._leave_channels()
+        if self.link.closed:
+            return
+        self.link.lost(error)
+        with self._looked:
+            self._looked.notify_all()
+        self.link.wait_to_try()
+
+    def _leave_channels(self) -> None:
+        desk, self._desk = self._desk, None
+        if desk is not None:
+            desk.close()
+        self._leave_log()
+
+    def _leave_log(self) -> None:
+        """Nothing is put into the mirror any more."""
+        for follower in (self._live, self._backlog):
+            if follower is not None:
+                follower.close()
+        self._live = self._backlog = None
+
+    def _stay(self) -> None:
+        """Follow the run as long as the connection holds. Raises LinkLostError."""
+        self._desk = desk = self._connection.shell()
+        facts = self._check(desk) if self.look is not None else self._look_first(desk)
+        while not self.link.closed:
+            self._take(facts)
+            self._follow(facts)
+            self._catch_up(facts)
+            if self._console is not None:
+                self._console.bring(desk)
+            self._keep_mirror()
+            self._wake.wait(self._pause(facts))
+            self._wake.clear()
+            if not self.link.closed:
+                facts = self._check(desk)
+
+    def _look_first(self, desk: FarShell) -> Facts:
+        look = first_look(desk, self._path, self._clock())
+        if noise := desk.noise.told_of(desk.host):
+            self._notes.append(noise)
+        if not look.is_run:
+            where = f"{desk.host}:{self._path}"
+            raise LinkRefusedError(f"{where} is no run: there is neither run.json nor events.jsonl")
+        log = look.facts.log
+        if log is None or not look.pieces or change_of(self.mirror, log, look.pieces) is not None:
+            self.mirror.begin_anew("emptied", None)
+        for offset, data in look.pieces:
+            self.mirror.put(offset, data)
+        if log is not None and look.pieces:
+            self.mirror.original = original_of(log, look.pieces[0][1])
+        self.mirror.write(self.mirror.run.config_yaml, look.config)
+        self.mirror.write(self.mirror.run.run_json, look.facts.run_json)
+        self.spikes = look.spikes
+        self._console = ConsoleCopy(self.mirror, self._path, look.console.size if look.console is not None else 0)
+        with self._looked:
+            self.look = look
+            self._looked.notify_all()
+        return look.facts
+
+    def _check(self, desk: FarShell) -> Facts:
+        """Look at the engine, and whether the log is still the one that was fetched. Raises LinkLostError."""
+        size = self.mirror.size
+        answer = desk.ask(CHECK, self._path, size)
+        facts = facts_of(answer, self._clock())
+        self.spikes = frozenset(answer.text("spikes").split())
+        if facts.log is not None:
+            before = answer["before"]
+            pieces = ((0, answer["head"]), (size - len(before), before)) if "head" in answer else ()
+            how = change_of(self.mirror, facts.log, pieces)
+            original = original_of(facts.log, answer["head"])
+            is_copy = how is None and original is not None and self._inode not in (None, original.inode)
+            if how is not None or is_copy:
+                self._leave_log()
+            if how is not None:
+                self.mirror.begin_anew(how, original)
+            self.mirror.original = original or self.mirror.original
+        return facts
+
+    @property
+    def _inode(self) -> int | None:
+        return self.mirror.original.inode if self.mirror.original is not None else None
+
+    def _take(self, facts: Facts) -> None:
+        self.link.heard(facts.skew)
+        is_gone = facts.log is None and self.mirror.size > 0
+        self.trouble = f"No such file or directory: {self._path}/events.jsonl" if is_gone else None
+        run_json = self.mirror.run.run_json
+        if facts.run_json and facts.run_json != run_json.read_bytes():
+            self.mirror.write(run_json, facts.run_json)
+
+    def _follow(self, facts: Facts) -> None:
+        """See to it that the live log comes, and what stands before it."""
+        if facts.log is None:
+            return
+        for one in (self._live, self._backlog):
+            if one is not None and one.error is not None and not isinstance(one.error, LinkLostError):
+                raise one.error
+        is_early = time.monotonic() - self._live_since < SOON_SECONDS
+        if self._live is None or not (self._live.is_going or is_early):
+            self._live_since = time.monotonic()
+            size = self.mirror.size
+            self._live = LiveLog(self._connection, self._path, self.mirror, size, self._took, self._wake.set)
+        begin, end = self.mirror.hole_after(0)
+        if begin < end and (self._backlog is None or not self._backlog.is_going):
+            self._backlog = Backlog(self._connection, self._path, self.mirror, self._wake.set)
+
+    def _took(self, lines: bytes) -> None:
+        self.link.heard()
+        if _LAST_EVENT in lines:
+            self._is_ending = True
+            self._wake.set()
+
+    def _catch_up(self, facts: Facts) -> None:
+        """Wait until all has come that the log held; only then is it known how the engine is."""
+        size = facts.log.size if facts.log is not None else None
+        while self._live is not None and size is not None and self._live.received < size:
+            if self.link.closed or not self._live.is_going:
+                return
+            self.mirror.wait(CATCH_UP_SECONDS)
+        now = self._clock()
+        last = last_event_time(self.mirror)
+        age = max(now + facts.skew - last, 0.0) if last is not None else None
+        self.life = facts.life(now - self._began, age)
+        self._is_ending = self._is_ending and self.life == "live"
+        self.link.up()
+
+    def _pause(self, facts: Facts) -> float:
+        is_soon = facts.log is None or self._is_ending or (self._live is not None and not self._live.is_going)
+        return SOON_SECONDS if is_soon else CHECK_SECONDS
+
+    def _keep_mirror(self) -> None:
+        if time.monotonic() - self._kept >= KEEP_SECONDS:
+            self._kept = time.monotonic()
+            self.mirror.keep()

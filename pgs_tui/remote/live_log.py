@@ -1,0 +1,101 @@
+"""The newest lines of a log on another machine, as they are written there, into its mirror."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from threading import Thread
+
+from pgs_tui.remote.far_shell import FarShell
+from pgs_tui.remote.mirror import Mirror
+from pgs_tui.remote.programs import FOLLOW
+from pgs_tui.remote.ssh import Connection
+
+_SAID_BY_TAIL = re.compile(rb"tail: (?:[^\n]*: file (truncated)|[^\n}]*)\n")
+"""A line of GNU `tail` itself amid the log's bytes. No line of a log ends so: an object ends with a brace."""
+
+
+class LiveLog:
+    """Puts whole lines from the byte `offset` on into the mirror, in a thread of its own, until `close` or the end.
+
+    `took` is told of the lines and `ended` is called, both from that thread. Half a line waits for its other half:
+    whoever goes on later begins with it.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        folder: str,
+        mirror: Mirror,
+        offset: int,
+        took: Callable[[bytes], None],
+        ended: Callable[[], None],
+    ) -> None:
+        self.received = offset
+        """Up to where bytes have come, the half line among them."""
+        self.error: OSError | None = None
+        """Why it ended: nothing comes any more, or this machine's disk takes nothing."""
+        self._was_emptied = False
+        self._connection = connection
+        self._folder = folder
+        self._mirror = mirror
+        self._offset = offset
+        self._half = b""
+        self._took = took
+        self._ended = ended
+        self._shell: FarShell | None = None
+        self._closed = False
+        self._thread = Thread(target=self._run, name="live log", daemon=True)
+        self._thread.start()
+
+    @property
+    def is_going(self) -> bool:
+        """False once nothing more will come from it."""
+        return self._thread.is_alive()
+
+    def close(self) -> None:
+        """Nothing is put any more once this returns."""
+        self._closed = True
+        if shell := self._shell:
+            shell.close()
+        self._thread.join()
+
+    def _run(self) -> None:
+        try:
+            self._shell = self._connection.shell()
+            if not self._closed:
+                self._follow(self._shell)
+        except OSError as error:
+            self.error = error
+        finally:
+            if self._shell is not None:
+                self._shell.close()
+            self._ended()
+
+    def _follow(self, shell: FarShell) -> None:
+        for data in shell.stream(FOLLOW, self._folder, "events.jsonl", self._offset):
+            if self._closed or not self._take(data):
+                return
+
+    def _take(self, data: bytes) -> bool:
+        """Put the lines that are complete now; False where the log was emptied, as `tail` saw."""
+        lines = self._half + data
+        if b"tail: " in lines:
+            lines = self._without_remarks(lines)
+        end = lines.rfind(b"\n") + 1
+        self._half = lines[end:]
+        if end:
+            self._mirror.put(self._offset, lines[:end])
+            self._offset += end
+            self._took(lines[:end])
+        self.received = self._offset + len(self._half)
+        return not self._was_emptied
+
+    def _without_remarks(self, lines: bytes) -> bytes:
+        """What stands in the log, without what `tail` says; up to where it was emptied."""
+        while said := _SAID_BY_TAIL.search(lines):
+            if said[1]:
+                self._was_emptied = True
+                return lines[: said.start()]
+            lines = lines[: said.start()] + lines[said.end() :]
+        return lines
