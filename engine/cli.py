@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from engine.events.control_line import COMMANDS as ASKED
 from engine.exit_codes import INTERRUPTED, USAGE_ERROR
 from engine.rundir import RunNotFoundError
 
@@ -71,6 +72,12 @@ def _profile(options: argparse.Namespace, overrides: list[str], command: str) ->
     return profile_command(options, overrides)
 
 
+def _control(options: argparse.Namespace, overrides: list[str], command: str) -> int:
+    from engine.control import control_command
+
+    return control_command(options, overrides)
+
+
 def _doctor(options: argparse.Namespace, overrides: list[str], command: str) -> int:
     from engine.doctor.command import doctor_command
 
@@ -89,6 +96,7 @@ COMMANDS: dict[str, Callable[[argparse.Namespace, list[str], str], int]] = {
     "validate": _validate,
     "profile": _profile,
     "monitor": _monitor,
+    "control": _control,
     "doctor": _doctor,
 }
 """Given the options, the overrides of config keys, and the command line as a text; the result is the exit code."""
@@ -126,6 +134,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_validate(commands)
     _add_profile(commands)
     _add_monitor(commands)
+    _add_control(commands)
     _add_doctor(commands)
     return parser
 
@@ -236,6 +245,23 @@ def _add_monitor(commands: Subparsers) -> None:
         help="run this in a shell then; docs/monitor.md names $PGS_CODE ...",
     )
     _add_output(monitor)
+
+
+def _add_control(commands: Subparsers) -> None:
+    control = commands.add_parser(
+        "control",
+        help="ask something of a run that is going on",
+        usage="pgs control RUN (stop | checkpoint | evaluate | pause | resume | scale_lr FACTOR) [--no-wait] [--json]",
+        description="Ask a running engine to stop with a checkpoint, save one now, evaluate now, pause, go on, or "
+        "multiply its learning rate, and print its answer, which comes when its step is done. RUN is a path, a run id, "
+        "the beginning of one, or latest. Exit code 0 where it was done, 1 where it was refused or the run is over.",
+        allow_abbrev=False,
+    )
+    control.add_argument("run", metavar="RUN", help="the run")
+    control.add_argument("cmd", choices=ASKED, metavar="COMMAND", help="what is asked of it")
+    control.add_argument("factor", nargs="?", type=_positive, metavar="FACTOR", help="of scale_lr: 0.5 halves the rate")
+    control.add_argument("--no-wait", "--no_wait", action="store_true", help="do not wait for the answer")
+    control.add_argument("--json", action="store_true", help="one JSON document for programs (docs/json.md)")
 
 
 def _add_doctor(commands: Subparsers) -> None:

@@ -1,0 +1,125 @@
+"""`pgs control`: asks something of a running engine and tells what it answered, for people and for scripts."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Iterator
+
+from engine.errors import UserError
+from engine.events import Ack, BadLineError, End, decode
+from engine.events.control_file import append_command
+from engine.events.control_line import ARGUMENTS, Command, new_command
+from engine.events.growing import GrowingFile
+from engine.exit_codes import FAILED, USAGE_ERROR
+from engine.printing.outcome import print_json, told
+from engine.printing.visible import Signs
+from engine.rundir import RunDir, liveness, resolve_run
+
+SECONDS = 0.1
+"""Between two looks at the log."""
+LOOKS_AT_ENGINE = 20
+"""Looks at the log between two at the engine's process."""
+PATIENCE_SECONDS = 3.0
+"""After so long without an answer a person is told what is waited for."""
+_GOING = ("live", "starting", "elsewhere")
+
+
+def control_command(options: argparse.Namespace, overrides: list[str]) -> int:
+    """Ask, wait for the answer unless told not to, and print it. Raises RunNotFoundError."""
+    problem = _problem(options, overrides)
+    if problem is not None:
+        sys.stderr.write(f"pgs: {problem}\n")
+        return USAGE_ERROR
+    run = resolve_run(options.run)
+    args = dict.fromkeys(ARGUMENTS.get(options.cmd, ()), options.factor)
+    try:
+        command = new_command(options.cmd, **args)
+    except ValueError as error:
+        sys.stderr.write(f"pgs: {options.cmd}: {error}\n")
+        return USAGE_ERROR
+    return told(lambda: _control(run, command, options))
+
+
+def _problem(options: argparse.Namespace, overrides: list[str]) -> str | None:
+    if overrides:
+        return f"{overrides[0]}: `pgs control` takes a run, a command, and for scale_lr a factor"
+    wants = bool(ARGUMENTS.get(options.cmd))
+    if wants and options.factor is None:
+        return f"{options.cmd} needs a factor: pgs control {options.run} {options.cmd} 0.5"
+    if not wants and options.factor is not None:
+        return f"{options.cmd} takes no number"
+    return None
+
+
+def _control(run: RunDir, command: Command, options: argparse.Namespace) -> int:
+    state = liveness(run)
+    if state not in _GOING:
+        raise UserError(f"The run {run.id} is over ({state}): no engine reads its commands any more.")
+    log = GrowingFile(run.events, tail_bytes=0)  # what is answered from now on
+    log.poll()
+    append_command(run.control, command)
+    if options.no_wait:
+        return _tell(command, None, f"asked the run {run.id}", options.json)
+    answer = _answer(command, run, log, _waits_for_people(command) if not options.json else _waits_in_silence)
+    if answer is None:
+        return _tell(command, False, f"the run {run.id} ended before it answered", options.json)
+    return _tell(command, answer.ok, answer.message, options.json)
+
+
+def _answer(command: Command, run: RunDir, log: GrowingFile, waits: Callable[[float], None]) -> Ack | None:
+    """The engine's answer, however long its step takes; None when it ended without one."""
+    begin, looks = time.monotonic(), 0
+    while True:
+        is_over = looks % LOOKS_AT_ENGINE == 0 and liveness(run) not in _GOING  # first, so that no answer comes later
+        for event in _answers_and_ends(log):
+            if isinstance(event, Ack) and event.id == command.id:
+                return event
+            is_over = is_over or isinstance(event, End)
+        if is_over:
+            return None
+        looks += 1
+        waits(time.monotonic() - begin)
+        time.sleep(SECONDS)
+
+
+def _answers_and_ends(log: GrowingFile) -> Iterator[Ack | End]:
+    """What is new in the log of these kinds; a line that cannot be read is none."""
+    more = True
+    while more:
+        grown = log.poll()
+        more = grown.more
+        for line in grown.data.split(b"\n"):
+            if b'"ack"' in line or b'"end"' in line:
+                try:
+                    stamped = decode(line.decode())
+                except (BadLineError, UnicodeDecodeError):
+                    continue
+                if stamped is not None and isinstance(stamped.event, Ack | End):
+                    yield stamped.event
+
+
+def _waits_for_people(command: Command) -> Callable[[float], None]:
+    said = False
+
+    def tell(seconds: float) -> None:
+        nonlocal said
+        if seconds >= PATIENCE_SECONDS and not said:
+            said = True
+            sys.stderr.write(f"pgs: {command.cmd} waits for the end of a step; Ctrl-C leaves, the command stays\n")
+
+    return tell
+
+
+def _waits_in_silence(seconds: float) -> None:
+    """Programs are told the answer alone."""
+
+
+def _tell(command: Command, ok: bool | None, message: str, as_json: bool) -> int:
+    if as_json:
+        print_json({"id": command.id, "cmd": command.cmd, "ok": ok, "message": message})
+    else:
+        signs = Signs(sys.stdout.encoding)
+        sys.stdout.write(f"{command.cmd}: {'no: ' if ok is False else ''}{signs.show_in_line(message)}\n")
+    return FAILED if ok is False else 0
