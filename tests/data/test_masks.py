@@ -172,6 +172,7 @@ def test_a_character_of_several_tokens(prepare_rows: Prepare) -> None:
     prepared = prepare_rows(chat("é", "\U0001f600"))
     assert prepared.data.train[0].loss_tokens == 5
     assert prepared.trained_text() == "\U0001f600<|im_end|>"
+    assert prepared.codes == {}, "it is no broken text"
 
 
 def test_special_text_in_the_data_stays_text(prepare_rows: Prepare) -> None:

@@ -99,9 +99,8 @@ def test_a_bad_row_is_shown_with_its_reason(make_config: MakeConfig, pgs: Pgs) -
     assert "x error UNKNOWN_SCHEMA" in shown and "'body'" in shown
 
 
-@pytest.mark.parametrize(
-    ("command", "environment"), [("inspect", NO_UTF8), ("validate", NO_UTF8), ("inspect", {"TERM": "dumb"})]
-)
+@pytest.mark.parametrize("command", ["inspect", "validate"])
+@pytest.mark.parametrize("environment", [NO_UTF8, {"TERM": "dumb"}], ids=["no UTF-8", "dumb"])
 def test_poor_surroundings(make_config: MakeConfig, command: str, environment: dict[str, str]) -> None:
     config = make_config(chat("Grüße \x1b[31m", "日本 \U0001f600"), chat("Hi", "Hello", "More ├"))
     said = run_apart(command, "--config", config, "--plain", environment=environment, stdin=subprocess.DEVNULL)

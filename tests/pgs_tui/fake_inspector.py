@@ -20,6 +20,8 @@ from typing import Any
 LIMIT = 1000
 WORD = re.compile(r"\n| ?[^ \n]+| ", re.DOTALL)
 
+FILE = "/data/rows.jsonl"
+
 
 def text_of(row: dict[str, Any]) -> tuple[str, list[list[Any]]]:
     text, segments = "", []
@@ -108,7 +110,7 @@ class Fake:
         tokens = self.tokens(number)
         return {
             "row": number,
-            "file": "/data/rows.jsonl",
+            "file": row.get("file", FILE),
             "line": number + 1,
             "kind": "messages",
             "num_tokens": tokens["num_tokens"],
@@ -137,7 +139,7 @@ class Fake:
             flags = [{"code": "UNKNOWN_SCHEMA", "severity": "error", "turn": None, "message": "found only 'body'"}]
         return {
             "row": row,
-            "file": "/data/rows.jsonl",
+            "file": self.rows_given[row].get("file", FILE),
             "line": row + 1,
             "kind": "messages",
             "text": text,
@@ -196,7 +198,7 @@ class Fake:
             {
                 "index": index,
                 "row": row,
-                "file": "/data/rows.jsonl",
+                "file": FILE,
                 "line": row + 1,
                 "num_tokens": 9,
                 "loss_tokens": 3,
