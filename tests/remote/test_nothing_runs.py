@@ -118,3 +118,15 @@ def test_a_line_goes_into_an_ordinary_file_only(shell: FarShell, tmp_path: Path,
     assert shell.ask(APPEND, "./run", "{}").text("result") == kind
     assert not (tmp_path / "PWNED").exists()
     assert shell.ask(APPEND, ".", "{}").text("result") == "no run"
+
+
+def test_what_a_crash_left_of_a_command_does_not_spoil_the_next(shell: FarShell, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    run.mkdir()
+    (run / "events.jsonl").touch()
+    for line in ("one", "two"):
+        assert shell.ask(APPEND, "./run", line).text("result") == "written"
+    with (run / "control.jsonl").open("a") as control:
+        control.write('{"torn')
+    assert shell.ask(APPEND, "./run", "three").text("result") == "written"
+    assert (run / "control.jsonl").read_text() == 'one\ntwo\n{"torn\nthree\n'
