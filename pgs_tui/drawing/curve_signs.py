@@ -8,7 +8,7 @@ from itertools import pairwise
 from pgs_tui.drawing.curves import Other
 from pgs_tui.drawing.lines import Span
 
-EVERY = 24
+EVERY = 18
 """About one sign of each curve in so many cells."""
 
 Masks = Sequence[bytearray]

@@ -1,0 +1,37 @@
+"""The application of `pgs-tui compare`: the comparison, and what is opened from it."""
+
+from __future__ import annotations
+
+import gc
+from typing import ClassVar
+
+from pgs_tui.comparing.opening import comparison_of
+from pgs_tui.goals import Attach, CompareRuns
+from pgs_tui.look import Look
+from pgs_tui.themed_app import THEME_SHEET, Goodbye, ThemedApp
+from screens.compare import STYLE_SHEET, CompareScreen
+
+
+class CompareApp(ThemedApp):
+    """Shows its first frame before it reads a log."""
+
+    CSS_PATH: ClassVar = [THEME_SHEET, STYLE_SHEET]
+
+    def __init__(self, goal: CompareRuns, look: Look) -> None:
+        super().__init__(look)
+        self._goal = goal
+        self.compare_screen = CompareScreen(comparison_of(goal.sources), goal.sources, look)
+
+    def get_default_screen(self) -> CompareScreen:
+        """The only one."""
+        return self.compare_screen
+
+    def on_ready(self) -> None:
+        gc.enable()
+
+    def on_compare_screen_leaving(self, message: CompareScreen.Leaving) -> None:
+        self.exit(Goodbye(next=self._goal.back if message.back else None))
+
+    def on_compare_screen_watching(self, message: CompareScreen.Watching) -> None:
+        source = self._goal.sources[message.place]
+        self.exit(Goodbye(next=Attach(source.address, back=self._goal.again)))
