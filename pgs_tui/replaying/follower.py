@@ -1,0 +1,124 @@
+"""Brings the news of a run that is played: what had been told by the moment that is shown, and no more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from engine.events import Batch
+from engine.events.columns import Block
+from pgs_tui.replaying.playback import Playback
+from pgs_tui.replaying.played_console import PlayedConsole
+from pgs_tui.replaying.played_log import PlayedLog
+from pgs_tui.runs.follow import Follower, Update
+from pgs_tui.runs.life import Life
+
+POLL_SECONDS = 0.05
+BYTES_AT_ONCE = 8 * 2**20
+"""More of a log is told in several pieces, so that keys are answered in between."""
+NOTHING_TOLD = "its log tells nothing that could be played"
+
+
+class _Silent:
+    """Brings nothing: what is played comes otherwise."""
+
+    def poll(self) -> Batch:
+        return Batch()
+
+
+class _NoLines:
+    """Brings no lines."""
+
+    def poll(self) -> tuple[str, ...]:
+        return ()
+
+    def rest(self) -> tuple[str, ...]:
+        return ()
+
+
+class ReplayFollower(Follower):
+    """First reads the whole log; then follows the playback. Going back tells the run afresh up to there.
+
+    `life_at_end` is what is known of the engine once all has been shown.
+    """
+
+    def __init__(
+        self,
+        events: Path,
+        console: Path,
+        playback: Playback,
+        life_at_end: Life,
+        at: int | None = None,
+        plays: bool = True,
+    ) -> None:
+        super().__init__(_Silent(), _NoLines(), lambda: ("live", None))
+        self._events = events
+        self._console_path = console
+        self._playback = playback
+        self._life_at_end = life_at_end
+        self._at, self._plays = at, plays
+        self._played: PlayedLog | None = None
+        self._console = PlayedConsole(console, ())
+        self._is_read = False
+        self._told = 0
+        """The byte behind what has been told."""
+        self._lines_told = 0
+        self._last_life: Life | None = None
+
+    def poll(self) -> Iterator[Update]:
+        """What is new since the last poll."""
+        self.pause = POLL_SECONDS
+        try:
+            if not self._is_read:
+                yield from self._read()
+            yield from self._news()
+        except OSError as error:
+            yield Update(life="live", trouble=f"{error.strerror}: {error.filename or self._events}")
+            self.pause = 1.0
+
+    def run(self, deliver: Callable[[Update], None], wait: Callable[[float], bool]) -> None:
+        try:
+            super().run(deliver, wait)
+        finally:
+            if self._played is not None:
+                self._played.close()
+
+    def _read(self) -> Iterator[Update]:
+        if self._played is None:
+            self._played = PlayedLog(self._events)
+            for progress in self._played.read():
+                yield Update(life="live", loading=True, progress=progress)
+        timeline = self._played.timeline()
+        self._is_read = True
+        if timeline is None:
+            yield Update(life="live", trouble=NOTHING_TOLD)
+            return
+        self._console = PlayedConsole(self._console_path, timeline.steps)
+        self._playback.begin(timeline, self._at, self._plays)
+        yield Update(life="live", loading=True, notes=tuple(self._played.notes))
+
+    def _news(self) -> Iterator[Update]:
+        moment = self._playback.moment()
+        if moment is None or self._played is None:
+            return
+        end = self._played.told_by(moment)
+        goes_back = end < self._told
+        life: Life = self._life_at_end if self._playback.is_at_end else "live"
+        if end == self._told and life == self._last_life:
+            return
+        begin = 0 if goes_back else self._told
+        lines = self._console.lines(0 if goes_back else self._lines_told, moment.steps)
+        self._told, self._lines_told, self._last_life = end, self._console.count(moment.steps), life
+        yield from self._pieces(self._played, begin, end, goes_back, life, lines)
+
+    def _pieces(
+        self, played: PlayedLog, begin: int, end: int, afresh: bool, life: Life, lines: tuple[str, ...]
+    ) -> Iterator[Update]:
+        while True:
+            until = played.line_start_near(begin + BYTES_AT_ONCE, end)
+            blocks: tuple[Block, ...] = tuple(played.blocks(begin, until))
+            is_last = until >= end
+            yield Update(life=life, columns=blocks, afresh=afresh, loading=not is_last, log=lines if is_last else ())
+            if is_last:
+                return
+            begin, afresh = until, False
