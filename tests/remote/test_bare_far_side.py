@@ -53,6 +53,7 @@ def test_it_tells_who_runs_and_that_the_size_is_not_known(shell: FarShell, run: 
     assert survey.text("folder") == str(run)
     assert survey.text("log") == "- -"
     assert survey["process"].startswith(str(os.getpid()).encode())
+    assert survey.text("spikes") == "step-3.json"
     assert "whole" not in survey and "tail" not in survey
     check = shell.ask(CHECK, str(run), 4)
     assert check.text("log") == "- -" and "before" not in check and check.text("host") == os.uname().nodename

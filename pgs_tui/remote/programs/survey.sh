@@ -5,6 +5,7 @@ log=$1/events.jsonl
 part folder
 if [ -d "$1" ]; then (cd "$1" && pwd); fi
 facts "$1"
+spike_records "$1"
 spikes "$1"
 part config
 if [ -f "$1/config.yaml" ]; then cat <"$1/config.yaml"; fi
