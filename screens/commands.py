@@ -73,4 +73,5 @@ def _words(ack: Ack, from_here: CommandName | None) -> str:
     if from_here is not None:
         return f"{from_here}: {plain(ack.message)}"
     asked = f"{NAMES[ack.cmd]}: " if ack.cmd in NAMES else ""
-    return f"{plain(ack.by) or 'somebody'}: {asked}{plain(ack.message)}"
+    who = f"{plain(ack.by)}: " if ack.by else ""
+    return f"{who}{asked}{plain(ack.message)}"

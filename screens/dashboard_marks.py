@@ -11,6 +11,10 @@ from screens.dashboard_looking import DashboardLooking
 if TYPE_CHECKING:
     from pgs_tui.history.incidents import Incident
     from pgs_tui.history.marks import Mark, Marks
+    from pgs_tui.inspection.spike_record import SpikeRecord
+    from screens.live import LiveRun
+
+MOST_ROWS_TOLD = 5
 
 
 class DashboardMarks(DashboardLooking):
@@ -129,14 +133,46 @@ class DashboardMarks(DashboardLooking):
         step = self._mark.step if self._mark is not None else self.view.cursor
         if alert is not None and not self.live.touches(alert, step):
             step = alert.step  # where an audit's finding is marked, it was only told
-        if step is not None and self.live.run.spike(step).is_file():
-            self.post_message(self.Inspecting(spike=step))
+        not_here = self.live.why_not("inspect")
+        if step is not None and self.live.source.has_spike(step):
+            if not_here:
+                self._fetch_spike(self.live, step)
+            else:
+                self.post_message(self.Inspecting(spike=step))
         elif rows := self.live.rows_of(step, alert):
-            self.post_message(self.Inspecting(rows=rows, step=step))
+            if not_here:
+                told = ", ".join(map(str, rows[:MOST_ROWS_TOLD])) + (" …" if len(rows) > MOST_ROWS_TOLD else "")
+                self.say(f"rows {told}: {not_here}", "warn")
+            else:
+                self.post_message(self.Inspecting(rows=rows, step=step))
         elif alert is not None:
             self.say("this alert is about no rows in particular")
         else:
             self.say("the rows of this step are not known: its line in the log was replaced, or tells none")
+
+    def _fetch_spike(self, live: LiveRun, step: int) -> None:
+        """Bring the record of a step from where it is, and show it as it stands there."""
+        self.say(f"the batch of step {step} is being fetched")
+        self.run_worker(lambda: self._bring_spike(live, step), thread=True, group="spike", exclusive=True)
+
+    def _bring_spike(self, live: LiveRun, step: int) -> None:
+        from pgs_tui.inspection.spike_record import SpikeRecordError, read_spike_record
+
+        try:
+            is_there = live.source.bring_spike(step)
+            record = read_spike_record(live.run.spike(step)) if is_there else None
+        except (OSError, SpikeRecordError) as error:
+            self.app.call_from_thread(self.say, f"the batch of step {step} cannot be shown: {error}", "bad")
+            return
+        self.app.call_from_thread(self._show_spike, live, step, record)
+
+    def _show_spike(self, live: LiveRun, step: int, record: SpikeRecord | None) -> None:
+        from screens.remote_spike import RemoteSpike
+
+        if record is None:
+            self.say(f"the batch of step {step} was not recorded")
+        elif self.is_current:
+            self.app.push_screen(RemoteSpike(record, live.run.config_yaml, live.source.where, self.key_bar.glyphs))
 
 
 def _from(marks: Marks, step: int, by: int) -> Mark | None:

@@ -44,6 +44,21 @@ class DashboardSeeing(DashboardMarks):
         else:
             self.post_message(self.Profiling())
 
+    def action_reconnect(self) -> None:
+        """Do not wait until a lost connection is tried again."""
+        link = self.live.source.link() if self.live is not None else None
+        if self.live is None or link is None:
+            self.say("the run is looked at without a connection that could be lost")
+        elif link.state == "up":
+            self.say(f"the connection to {self.live.source.where} stands")
+        else:
+            self.live.source.try_now()
+            self.say(f"trying to reach {self.live.source.where} now")
+
+    def action_baseline(self) -> None:
+        """Show another run below the curves."""
+        self.say("this version cannot show a second run below the curves yet")
+
     def action_glyphs(self) -> None:
         if self.look.ascii_only:
             self.say("this terminal's encoding has only ASCII")

@@ -14,9 +14,14 @@ from screens.readings.state import State
 def cut_off(situation: Situation) -> State | None:
     """Why nobody here knows what the run does now; None while it is seen."""
     link = situation.link
-    if link is not None and link.state != "up":
+    if link is not None and link.state != "up" and not _comes_first_time(situation, link):
         return _without_link(situation, link)
     return _unreadable(situation) if situation.trouble else None
+
+
+def _comes_first_time(situation: Situation, link: LinkStatus) -> bool:
+    """True where the run is being fetched for the first time, and some of it is there."""
+    return link.state == "connecting" and not link.why and situation.history.last_t is not None
 
 
 def _unreadable(situation: Situation) -> State:

@@ -115,7 +115,7 @@ async def test_bindings_key_bar_and_help_page_of_the_dashboard_agree(tmp_path: P
         await pilot.press("question_mark")
         assert isinstance(app.screen, HelpScreen)
         page = " ".join(" ".join(map(text_of, app.screen._page.lines)).replace("│", " ").split())
-        for entry in keys_of("dashboard"):
+        for entry in keys_of("dashboard", app.live.lacking):
             assert not entry.shown or f"{entry.shown} {entry.help}" in page, entry.shown
             assert all(key in app.dashboard._bindings.key_to_bindings for key in entry.keys)
         hints = hints_of("dashboard")
