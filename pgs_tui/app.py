@@ -58,7 +58,7 @@ class PgsApp(ThemedApp):
         self._goal = goal
         self._start_engine = start
         self._launching = False
-        self.dashboard = DashboardScreen(goal.name, look, goal.first_words)
+        self.dashboard = _dashboard_of(goal, look)
         self.dashboard.waking = waking
 
     def get_default_screen(self) -> DashboardScreen:
@@ -82,7 +82,7 @@ class PgsApp(ThemedApp):
     def _follow(self, source: Source, readonly: bool = False) -> None:
         from screens.live import LiveRun
 
-        self.dashboard.follow(LiveRun(source, readonly=readonly), source.follower())
+        self.dashboard.follow(LiveRun.of(source, readonly), source.follower())
 
     def _check(self, goal: StartConfig) -> None:
         from pgs_tui.opening import check
@@ -194,3 +194,11 @@ class PgsApp(ThemedApp):
             self.dashboard.action_ask_leave()
         else:
             self.dashboard.action_leave()
+
+
+def _dashboard_of(goal: StartConfig | AttachTo, look: Look) -> DashboardScreen:
+    if goal.screen == "replay":
+        from screens.replay import ReplayScreen
+
+        return ReplayScreen(goal.name, look, goal.first_words)
+    return DashboardScreen(goal.name, look, goal.first_words)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from pgs_tui.keys import ScreenName
 
 if TYPE_CHECKING:
+    from pgs_tui.listing.listing import ListView
     from pgs_tui.runs.source import Source
 
 
@@ -78,12 +79,14 @@ class Compare:
 class ListRuns:
     """To see all runs below a folder, here or, as `user@host:DIR`, elsewhere; of None those that are known here.
 
-    `note` is said when the list stands: why what was chosen there before could not be opened.
+    `note` is said when the list stands: why what was chosen there before could not be opened. `view` is how it was
+    looked at before.
     """
 
     folder: str | None
     readonly: bool = False
     note: str = ""
+    view: ListView | None = None
 
     @property
     def name(self) -> str:
@@ -117,7 +120,7 @@ class AttachTo:
     @property
     def screen(self) -> ScreenName:
         """The screen that it opens."""
-        return "dashboard"
+        return "dashboard" if "clock" in self.source.abilities else "replay"
 
     @property
     def first_words(self) -> str:

@@ -9,8 +9,9 @@ from engine.rundir import RunDir, list_runs, liveness, resolve_run
 from pgs_tui.goals import Attach, AttachTo, Compare, CompareRuns, Wish
 from pgs_tui.runs.launcher import Recipe
 from pgs_tui.runs.past import past_of
-from pgs_tui.runs.source import LocalRun
+from pgs_tui.runs.source import LocalRun, Source
 
+FIRST_ANSWER_SECONDS = 30.0
 _GOING_HERE = ("live", "starting")
 _GOING = (*_GOING_HERE, "elsewhere")
 
@@ -73,19 +74,52 @@ def opened(wish: Wish) -> AttachTo | CompareRuns:
         return _attached(wish)
     if isinstance(wish, Compare):
         return _compared(wish)
-    raise NotOpenedError("A run cannot be played again by this version yet; pgs-tui attach RUN shows one")
+    return _played(wish)
+
+
+def source_of(text: str | None) -> Source:
+    """The run that a person means, here or on another machine, where ssh asks its questions now.
+
+    What is read of its log first is on its way when this returns. Raises ValueError, whose text says why there is none.
+    """
+    from pgs_tui.remote.address import address_of
+
+    address = address_of(text) if text else None
+    if address is None:
+        run = find_run(text)
+        return LocalRun(run, past=past_of(run.events))
+    from pgs_tui.remote.attaching import attach
+
+    try:
+        return attach(address)
+    except OSError as error:
+        raise NotOpenedError(str(error)) from error
+
+
+def source_at_once(text: str | None) -> Source:
+    """The same, for those who do without a screen: what was not answered within FIRST_ANSWER_SECONDS is not there."""
+    source = source_of(text)
+    if source.link() is None:
+        return source
+    from pgs_tui.remote.remote_run import RemoteRun
+
+    assert isinstance(source, RemoteRun), "nothing else has a link"
+    try:
+        source.wait_for_run(FIRST_ANSWER_SECONDS)
+    except OSError as error:
+        source.close()
+        raise NotOpenedError(str(error)) from error
+    return source
 
 
 def _attached(wish: Attach) -> AttachTo:
-    run = find_run(wish.run)
-    past = past_of(run.events)  # read while the screen's libraries are imported
-    return AttachTo(LocalRun(run, past=past), wish.readonly, wish.back)
+    return AttachTo(source_of(wish.run), wish.readonly, wish.back)
 
 
 def _compared(wish: Compare) -> CompareRuns:
-    runs = [find_run(one) for one in wish.runs]
-    paths = [run.path.resolve() for run in runs]
-    twice = next((one for one in paths if paths.count(one) > 1), None)
+    sources = tuple(source_of(one) for one in wish.runs)
+    addresses = [source.address if source.where else str(source.run.path.resolve()) for source in sources]
+    twice = next((one for one in addresses if addresses.count(one) > 1), None)
     if twice is not None:
         raise NotOpenedError(f"{twice} is named twice; a run is compared with others")
-    return CompareRuns(tuple(LocalRun(run, past=past_of(run.events)) for run in runs), wish.back)
+    return CompareRuns(sources, wish.back)

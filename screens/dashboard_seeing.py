@@ -142,4 +142,4 @@ class DashboardSeeing(DashboardMarks):
         from screens.help import HelpScreen
 
         lacking = self.live.lacking if self.live is not None else ()
-        self.app.push_screen(HelpScreen("dashboard", self.key_bar.glyphs, lacking))
+        self.app.push_screen(HelpScreen(self.screen_name, self.key_bar.glyphs, lacking))

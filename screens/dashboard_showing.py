@@ -12,7 +12,7 @@ from textual.message import Message
 from textual.timer import Timer
 
 from pgs_tui.drawing.lines import Role
-from pgs_tui.keys import hints_of
+from pgs_tui.keys import ScreenName, hints_of
 from pgs_tui.look import Look
 from pgs_tui.view import View
 from pgs_tui.widgets.status_line import Status
@@ -30,7 +30,9 @@ LAST_WORDS = 5
 
 
 class DashboardShowing(DashboardDrawing):
-    """Give it a run with `follow`. `show_now` shows what is known of it."""
+    """Give it a run with `follow`. `show_now` shows what is known of it. `screen_name` says whose keys it has."""
+
+    screen_name: ScreenName = "dashboard"
 
     class Arrived(Message, namespace="dashboard_screen"):
         """News of the run, from the thread that follows it."""
@@ -80,7 +82,7 @@ class DashboardShowing(DashboardDrawing):
         assert self.live is not None, "news without a run"
         update = message.update
         self.live.take(update)
-        if update.afresh or not self.live.sees(self.view):
+        if not self.live.sees(self.view):
             self.look_at(View(self.view.axis))  # the steps that were looked at are no more
         if self._follower is not None:
             self._follower.taken()
@@ -130,10 +132,14 @@ class DashboardShowing(DashboardDrawing):
         if self.live is None:
             self.status_line.show(Status(name=self._run_name, state=self._opening, age="no data yet"))
         else:
-            self.status_line.show(replace(self.live.status(self._held), seen=self._seen()))
+            self.status_line.show(self.status_of(self.live))
             if self.live.unanswered and not self.key_bar.speaking:
                 self.say(f"{self.live.unanswered}: no answer yet, the engine looks for it between two steps")
             self._tell_time_in(self.live.status_changes_in())
+
+    def status_of(self, live: LiveRun) -> Status:
+        """What the first line says of the run."""
+        return replace(live.status(self._held), seen=self._seen())
 
     def _seen(self) -> str:
         along = "" if self.view.axis == "step" else f"by {self.view.axis}"
@@ -166,7 +172,7 @@ class DashboardShowing(DashboardDrawing):
         """What has to be said in full: how the run ended, or what goes on while there are no curves."""
         said = live.in_full(self.log_panel.last(LAST_WORDS))
         self.banner.set_class(said is not None, "said")
-        self.key_bar.offer(hints_of("dashboard", live.going, live.lacking))
+        self.key_bar.offer(hints_of(self.screen_name, live.going, live.lacking))
         if said is not None:
             self.banner.show(*said)
 

@@ -16,6 +16,7 @@ from pgs_tui.history.history import History
 from pgs_tui.history.incidents import Incident
 from pgs_tui.invocation import own_command
 from pgs_tui.key_tables.key import Need
+from pgs_tui.replaying.played_time import played_time_of
 from pgs_tui.runs.follow import Update
 from pgs_tui.view import View
 from pgs_tui.widgets.chart_panel import ChartView
@@ -72,10 +73,29 @@ class LiveRun:
         self._update = Update()
         self._host: str | None = None
 
+    @classmethod
+    def of(cls, source: Source, readonly: bool = False) -> LiveRun:
+        """The run of a source, by its own clock where it is played."""
+        clock = played_time_of(source)
+        return cls(source, readonly=readonly) if clock is None else cls(source, clock, readonly, again="replay")
+
     @property
     def history(self) -> History:
         """What the panels show: all that is known, or a survey of it while that is being read."""
         return self._intake.shown
+
+    @property
+    def run_id(self) -> str:
+        """The run's own id, wherever its folder is."""
+        if not self.source.where:
+            return self.run.id
+        info = read_run_info(self.run)
+        return info.id if info is not None else self.source.name
+
+    @property
+    def folder(self) -> str:
+        """Where the run is, as a person would name it."""
+        return self.source.address if self.source.where else str(self.run.path)
 
     @property
     def going(self) -> bool:
@@ -243,7 +263,7 @@ class LiveRun:
         """What the restored terminal should say."""
         step = self.history.last_step
         where = f" at step {whole(step)}" if step is not None else ""
-        name = f"{self.run.id} on {self.source.where}" if self.source.where else self.run.id
+        name = f"{self.run_id} on {self.source.where}" if self.source.where else self.run_id
         back = f"{own_command()} {self._again} {shlex.quote(self.source.address)}"
         situation = self._situation()
         if situation.outcome == "running" and self._again == "attach":

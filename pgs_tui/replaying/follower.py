@@ -71,7 +71,7 @@ class ReplayFollower(Follower):
         try:
             if not self._is_read:
                 yield from self._read()
-            yield from self._news()
+            yield from self._played_news()
         except OSError as error:
             yield Update(life="live", trouble=f"{error.strerror}: {error.filename or self._events}")
             self.pause = 1.0
@@ -97,7 +97,7 @@ class ReplayFollower(Follower):
         self._playback.begin(timeline, self._at, self._plays)
         yield Update(life="live", loading=True, notes=tuple(self._played.notes))
 
-    def _news(self) -> Iterator[Update]:
+    def _played_news(self) -> Iterator[Update]:
         moment = self._playback.moment()
         if moment is None or self._played is None:
             return

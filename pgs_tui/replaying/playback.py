@@ -51,6 +51,12 @@ class Playback:
             return None
         return self._timeline.steps[moment.steps - 1]
 
+    @property
+    def ends(self) -> tuple[int, int]:
+        """The lowest and the highest step; 0 and 0 where there is none."""
+        steps = self._timeline.steps if self._timeline is not None else ()
+        return min(steps, default=0), max(steps, default=0)
+
     def begin(self, timeline: Timeline, at: int | None = None, plays: bool = True) -> None:
         """The log is known: from its begin, or from after the step `at`."""
         with self._lock:

@@ -32,6 +32,12 @@ class LogPanel(Panel):
             self._up = min(self._up + len(self._wanted(added)), max(len(self._wanted(self._kept)) - 1, 0))
         self.redraw()
 
+    def clear(self) -> None:
+        """Forget all lines."""
+        self._kept.clear()
+        self._up = 0
+        self.redraw()
+
     def show_only(self, text: str) -> int:
         """Leave out lines without the text, in small or capital letters, now and later; returns how many have it."""
         self.only, self._up = text.strip(), 0

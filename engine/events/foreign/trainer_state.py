@@ -126,8 +126,8 @@ def read_state(path: Path) -> State:
     found = state.get(HISTORY)
     if not isinstance(found, list):
         raise NotReadableError(f'{path}: it has no list "{HISTORY}", as a {NAME} has')
-    records = tuple(one for one in found if isinstance(one, dict))
-    return State(path, records, _whole(state.get("global_step")) or 0, _whole(state.get("max_steps")), written, note)
+    whole = tuple(one for one in found if isinstance(one, dict))
+    return State(path, whole, _whole(state.get("global_step")) or 0, _whole(state.get("max_steps")), written, note)
 
 
 def _loaded(text: str) -> dict[str, Any] | None:
