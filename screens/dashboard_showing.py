@@ -172,9 +172,13 @@ class DashboardShowing(DashboardDrawing):
         """What has to be said in full: how the run ended, or what goes on while there are no curves."""
         said = live.in_full(self.log_panel.last(LAST_WORDS))
         self.banner.set_class(said is not None, "said")
-        self.key_bar.offer(hints_of(self.screen_name, live.going, live.lacking))
+        self.key_bar.offer(hints_of(self.screen_name, self.goes_on(live), live.lacking))
         if said is not None:
             self.banner.show(*said)
+
+    def goes_on(self, live: LiveRun) -> bool:
+        """Whether the run needs nobody who looks at it, and goes on."""
+        return live.going
 
     def say(self, text: str, role: Role = "accent") -> None:
         """For a while, in place of the keys."""

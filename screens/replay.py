@@ -55,6 +55,14 @@ class ReplayScreen(DashboardScreen, inherit_bindings=False):
         state = f"{speed}, at its end: {status.state}" if playback.is_at_end else f"{speed} · {status.state}"
         return replace(status, sign=PLAYS if playback.plays else STANDS, state=state)
 
+    def goes_on(self, live: LiveRun) -> bool:
+        """It is over, whatever it shows."""
+        return False
+
+    def action_ask_leave(self) -> None:
+        """Nothing is lost by leaving."""
+        self.action_leave()
+
     def show_now(self) -> None:
         super().show_now()
         playback = self.playback

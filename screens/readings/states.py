@@ -35,6 +35,8 @@ def state_of(situation: Situation) -> State:
     if situation.loading:
         progress = f" {percent(situation.progress)}" if situation.progress is not None else ""
         return State("◐", f"reading the log{progress}", "accent")
+    if situation.life == "foreign":
+        return State("○", "log of another tool", "accent")
     state = _of_phase(situation)
     if situation.life == "lost":
         return _lost(situation)
