@@ -12,6 +12,7 @@ import torch
 from engine.checkpoint.store import TRAINER_STATE
 from engine.errors import UserError
 from engine.optim.state import load_optimizer_state
+from engine.pickles import what_was_refused
 
 PROGRESS_KEYS = {"progress", "sampler", "health"}
 """The parts of the loop's progress, as `Trainer.state` gives them."""
@@ -56,12 +57,21 @@ def restore_optimizer_and_random_state(checkpoint: Path, optimizer: torch.optim.
 
 
 def _load(checkpoint: Path, name: str) -> dict[str, Any]:
-    """One file of the trainer's state; whatever torch says of a damaged one, it is damaged."""
+    """One file of the trainer's state, nothing but tensors and numbers; whatever torch says of a damaged one."""
     try:
         content: dict[str, Any] = torch.load(checkpoint / TRAINER_STATE / name, map_location="cpu", weights_only=True)
     except Exception as error:
+        if refused := what_was_refused(error):
+            raise _not_only_tensors(checkpoint, name, refused) from error
         raise _damaged(checkpoint, name) from error
     return content
+
+
+def _not_only_tensors(checkpoint: Path, name: str, refused: str) -> UserError:
+    return UserError(
+        f"train.resume_from: {TRAINER_STATE}/{name} of the checkpoint {checkpoint} would run code ({refused}), so it "
+        "is not loaded; give another one, or this one as model.name_or_path to start from its weights alone."
+    )
 
 
 def _damaged(checkpoint: Path, name: str) -> UserError:

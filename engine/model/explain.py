@@ -8,6 +8,7 @@ from pathlib import Path
 
 from engine.config.schema import Model as ModelConfig
 from engine.errors import UserError, is_out_of_memory
+from engine.pickles import what_was_refused
 
 _LFS_HEADER = b"version https://git-lfs"
 
@@ -46,6 +47,10 @@ def _reason(folder: Path, config: ModelConfig, what: str, error: BaseException) 
             f"model.name_or_path: {pointers[0]} in {folder} is only a Git LFS pointer, not the file itself; "
             "fetch it with `git lfs pull`."
         )
+    if (refused := what_was_refused(error)) is not None:
+        names = ", ".join(file.name for file in sorted(folder.glob("*.bin"))[:3]) or "a weight file"
+        found = f"would run code ({refused})" if refused else "holds more than tensors, or is damaged"
+        return f"model.name_or_path: {names} in {folder} {found}, so it is not loaded; take a model with *.safetensors."
     if what == "model" and (isinstance(error, ImportError) or "flash_attn" in text or "FlashAttention" in text):
         return f"model.attn_implementation: {config.attn_implementation} cannot run here: {text[:300]}"
     return f"model.name_or_path: the {what} in {folder} cannot be loaded: {text[:300]}"
