@@ -61,6 +61,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             return _only(arguments.only)
         _refuse_waking_without_a_run(arguments)
         _refuse_options_of_others(arguments)
+        if arguments.words[:1] == ["runs"]:
+            return _runs(arguments)
         if arguments.once or arguments.json:
             return _once(arguments)
         if arguments.words[:1] == ["export"] or arguments.export_as:
@@ -73,8 +75,6 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise UsageError(GPU_IS_FOR_PROFILE)
         if arguments.words[:1] == ["attach"]:
             return _attach(arguments)
-        if arguments.words[:1] == ["runs"]:
-            return _runs(arguments)
         if arguments.words[:1] == ["compare"]:
             return _compare(arguments)
         if arguments.words[:1] == ["replay"]:
@@ -156,18 +156,27 @@ def _attach(arguments: Arguments) -> int:
     if len(words) > 1 or arguments.overrides or arguments.row is not None:
         raise UsageError("attach takes one run and nothing else: pgs-tui attach [RUN]")
     if arguments.plain or not _has_screen():
-        from pgs_tui.opening import find_run
+        from pgs_tui.opening import source_at_once
         from pgs_tui.plain import watch
 
-        return watch(find_run(words[0] if words else None), sys.stdout)
+        return watch(source_at_once(words[0] if words else None), sys.stdout)
     goal = Attach(words[0] if words else None, arguments.readonly)
     return show(goal, _look(arguments), waking=_waking(arguments))
 
 
 def _runs(arguments: Arguments) -> int:
-    if len(arguments.words) > 2 or arguments.overrides or arguments.row is not None:
-        raise UsageError("runs takes one folder and nothing else: pgs-tui runs [DIR | USER@HOST:DIR]")
-    raise UsageError("this version has no list of runs yet; pgs-tui attach RUN shows one of them")
+    if len(arguments.words) > 2 or arguments.overrides or arguments.row is not None or arguments.once:
+        raise UsageError("runs takes one folder and nothing else: pgs-tui runs [DIR | USER@HOST:DIR] [--json]")
+    folder = arguments.words[1] if len(arguments.words) > 1 else None
+    if arguments.plain or arguments.json or not _has_screen():
+        from pgs_tui.listing.as_text import print_runs
+
+        return print_runs(folder, sys.stdout, arguments.json)
+    from pgs_tui.listing.opening import connect
+    from pgs_tui.listing.where import folder_of
+
+    connect(folder_of(folder))
+    return show(ListRuns(folder, arguments.readonly), _look(arguments), waking=_waking(arguments))
 
 
 def _compare(arguments: Arguments) -> int:
@@ -195,10 +204,10 @@ def _once(arguments: Arguments) -> int:
     if len(words) > 1 or arguments.overrides or arguments.row is not None:
         raise UsageError("--once takes one run and nothing else: pgs-tui --once [RUN]")
     from pgs_tui.once import print_once
-    from pgs_tui.opening import find_run
+    from pgs_tui.opening import source_at_once
 
-    run = find_run(words[0] if words else None)
-    return print_once(run, _look(arguments), arguments.json, sys.stdout, os.environ)
+    source = source_at_once(words[0] if words else None)
+    return print_once(source, _look(arguments), arguments.json, sys.stdout, os.environ)
 
 
 def _export(arguments: Arguments) -> int:
@@ -208,10 +217,10 @@ def _export(arguments: Arguments) -> int:
     if arguments.export_as is None or len(arguments.words) > 2 or arguments.overrides or arguments.row is not None:
         raise UsageError(f"export takes one run and one format: {usage}")
     from pgs_tui.export.command import export
-    from pgs_tui.opening import find_run
+    from pgs_tui.opening import source_at_once
 
-    run = find_run(arguments.words[1] if len(arguments.words) > 1 else None)
-    return export(run, arguments.export_as, arguments.panel, arguments.out, _look(arguments), sys.stdout)
+    source = source_at_once(arguments.words[1] if len(arguments.words) > 1 else None)
+    return export(source, arguments.export_as, arguments.panel, arguments.out, _look(arguments), sys.stdout)
 
 
 def _inspect(arguments: Arguments) -> int:
@@ -392,7 +401,10 @@ def _app(goal: Opened, look: Look, start: Starter | None, waking: Waking) -> The
         from pgs_tui.compare_app import CompareApp
 
         return CompareApp(goal, look)
-    assert not isinstance(goal, ListRuns), "there is no such screen"
+    if isinstance(goal, ListRuns):
+        from pgs_tui.runs_app import RunsApp
+
+        return RunsApp(goal, look)
     from pgs_tui.app import PgsApp
 
     return PgsApp(goal, look, start, waking)

@@ -7,12 +7,12 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import TextIO
 
-from engine.rundir import RunDir
 from pgs_tui.drawing.lines import Line, text_of
 from pgs_tui.export.frame import Sheet, frame_of
-from pgs_tui.export.reading import read_run
+from pgs_tui.export.reading import read_source
 from pgs_tui.look import Look
 from pgs_tui.palette import PALETTES
+from pgs_tui.runs.source import Source
 
 USUAL_WIDTH = 80
 NARROWEST = 20
@@ -23,10 +23,10 @@ BOLD_ROLES = ("title", "value", "bad")
 DIM_ROLES = ("dim",)
 
 
-def print_once(run: RunDir, look: Look, as_json: bool, out: TextIO, environment: Mapping[str, str]) -> int:
+def print_once(source: Source, look: Look, as_json: bool, out: TextIO, environment: Mapping[str, str]) -> int:
     """Print the run as it is now. Returns 0, whatever became of the run."""
     gc.disable()  # nothing here lives longer than the program
-    frame = frame_of(read_run(run), Sheet(_width(out, environment), look.glyphs))
+    frame = frame_of(read_source(source), Sheet(_width(out, environment), look.glyphs))
     if as_json:
         from pgs_tui.export.frame_as_json import frame_as_json
 

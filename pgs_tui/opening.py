@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from engine.rundir import RunDir, list_runs, liveness, resolve_run
-from pgs_tui.goals import Attach, AttachTo, Compare, CompareRuns, Wish
+from engine.rundir import RunDir, RunNotFoundError, list_runs, liveness, resolve_run
+from pgs_tui.goals import Attach, AttachTo, Compare, CompareRuns, Replay, Wish
 from pgs_tui.runs.launcher import Recipe
 from pgs_tui.runs.past import past_of
 from pgs_tui.runs.source import LocalRun, Source
@@ -86,14 +86,27 @@ def source_of(text: str | None) -> Source:
 
     address = address_of(text) if text else None
     if address is None:
-        run = find_run(text)
-        return LocalRun(run, past=past_of(run.events))
+        return _source_here(text)
     from pgs_tui.remote.attaching import attach
 
     try:
         return attach(address)
     except OSError as error:
         raise NotOpenedError(str(error)) from error
+
+
+def _source_here(text: str | None) -> Source:
+    """A run on this machine; where there is none of that name, a log of another tool."""
+    try:
+        run = find_run(text)
+    except RunNotFoundError:
+        path = Path(text).expanduser() if text else None
+        if path is None or not path.exists():
+            raise
+        from pgs_tui.foreign.foreign_run import ForeignRun
+
+        return ForeignRun(path)
+    return LocalRun(run, past=past_of(run.events))
 
 
 def source_at_once(text: str | None) -> Source:
@@ -114,6 +127,17 @@ def source_at_once(text: str | None) -> Source:
 
 def _attached(wish: Attach) -> AttachTo:
     return AttachTo(source_of(wish.run), wish.readonly, wish.back)
+
+
+def _played(wish: Replay) -> AttachTo:
+    from pgs_tui.remote.address import address_of
+    from pgs_tui.replaying.replayed_run import ReplayedRun
+
+    if wish.run and address_of(wish.run) is not None:
+        raise NotOpenedError(
+            f"{wish.run}: a run is played on the machine where it is; pgs-tui attach shows it from here"
+        )
+    return AttachTo(ReplayedRun(find_run(wish.run), wish.speed, wish.at), back=wish.back)
 
 
 def _compared(wish: Compare) -> CompareRuns:

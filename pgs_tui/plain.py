@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import NoReturn, TextIO
 
 from engine.events import End, Start
-from engine.rundir import RunDir
 from pgs_tui.format import plain
-from pgs_tui.runs.follow import Follower
 from pgs_tui.runs.launcher import engine_environment
+from pgs_tui.runs.source import Source
 
 
 def train(config: Path, overrides: tuple[str, ...]) -> NoReturn:
@@ -39,9 +38,9 @@ def profile(config: Path, gpu: str | None, memory: float | None, overrides: tupl
     os.execve(sys.executable, (sys.executable, "-m", "engine", "profile", *chosen), engine_environment(os.environ))
 
 
-def watch(run: RunDir, out: TextIO, wait: Callable[[float], None] = time.sleep) -> int:
+def watch(source: Source, out: TextIO, wait: Callable[[float], None] = time.sleep) -> int:
     """Print the log's lines as they come, until the run ends. Returns the run's exit code, 1 when it was killed."""
-    follower = Follower.of(run)
+    follower = source.follower()
     end: End | None = None
     last_text = ""
     while True:
@@ -49,11 +48,18 @@ def watch(run: RunDir, out: TextIO, wait: Callable[[float], None] = time.sleep) 
         for update in follower.poll():
             for text in update.log:
                 print(last_text := plain(text), file=out, flush=True)
-            for one in update.events:
+            for note in update.notes:
+                sys.stderr.write(f"pgs-tui: {note}\n")
+            if update.link is not None and update.link.state == "refused":
+                sys.stderr.write(f"pgs-tui: {plain(update.link.why)}\n")
+                return 1
+            for one in () if update.preview else update.events:
                 if isinstance(one.event, End | Start):  # a process that has started undoes the end of the one before
                     end = one.event if isinstance(one.event, End) else None
             life, loading = update.life, update.loading
         if loading:  # the rest of the past may hold another start
+            if follower.pause:
+                wait(follower.pause)
             continue
         if end is not None:
             if (

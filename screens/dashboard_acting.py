@@ -56,7 +56,7 @@ class DashboardActing(DashboardShowing):
         if self._watchman is None and self._since is not None:
             from pgs_tui.runs.alarm import Watchman
 
-            self._watchman = Watchman(live.run, self.waking, self._since, self.app.bell)
+            self._watchman = Watchman(live.folder, self.waking, self._since, self.app.bell)
             self._watchman.know(live.incidents())
         if self._watchman is None:
             return

@@ -7,24 +7,24 @@ import sys
 from pathlib import Path
 from typing import TextIO
 
-from engine.rundir import RunDir
 from pgs_tui.arguments import ExportFormat, UsageError
 from pgs_tui.export.exports import Export
 from pgs_tui.export.files import export_folder, write_beside, write_new
 from pgs_tui.export.frame import FIELDS, SMOOTHING
-from pgs_tui.export.reading import read_run
+from pgs_tui.export.reading import read_source
 from pgs_tui.look import Look
 from pgs_tui.panel_names import PanelName
+from pgs_tui.runs.source import Source
 from pgs_tui.view import View
 
 STANDARD_OUTPUT = "-"
 
 
-def export(run: RunDir, format: ExportFormat, panel: str | None, out: str | None, look: Look, said: TextIO) -> int:
+def export(source: Source, format: ExportFormat, panel: str | None, out: str | None, look: Look, said: TextIO) -> int:
     """Write it and say where; `out` is the new file, `-` for `said` itself. Raises UsageError."""
     chart = _chart(panel, format)
     gc.disable()  # nothing here lives longer than the program
-    read = read_run(run)
+    read = read_source(source)
     looking = read.live.looking(View(), SMOOTHING)
     made = Export(format, read.live, looking, chart, log=False, glyphs=look.glyphs)
     for note in read.notes:
@@ -34,7 +34,7 @@ def export(run: RunDir, format: ExportFormat, panel: str | None, out: str | None
         said.flush()
         return 0
     try:
-        print(_written(made, run, out), file=said)
+        print(_written(made, source, out), file=said)
     except FileExistsError:
         raise UsageError(f"--out {out}: that file exists already; give the name of a new one") from None
     except OSError as error:
@@ -43,10 +43,12 @@ def export(run: RunDir, format: ExportFormat, panel: str | None, out: str | None
     return 0
 
 
-def _written(made: Export, run: RunDir, out: str | None) -> Path:
+def _written(made: Export, source: Source, out: str | None) -> Path:
+    """Into the run's folder without another word; where the person is, of a run whose folder is not on this machine."""
     if out:
         return write_new(Path(out), made.write)
-    return write_beside(export_folder(run), made.stem, made.suffix, made.write)
+    folder = Path.cwd() if source.where else export_folder(source.run)
+    return write_beside(folder, made.stem, made.suffix, made.write)
 
 
 def _chart(panel: str | None, format: ExportFormat) -> PanelName:

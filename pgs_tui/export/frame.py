@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 from engine.events import End, Eval, Gpu
 from engine.events.rates import Rates, rates_of
+from engine.incidents import Incident
 from pgs_tui.drawing.chart import Curves, dot_columns
 from pgs_tui.drawing.lines import Role
 from pgs_tui.export.reading import ReadRun
-from pgs_tui.history.incidents import Incident
 from pgs_tui.history.ranks import Rank
 from pgs_tui.look import GlyphName
 from pgs_tui.panel_names import PanelName
@@ -108,8 +108,8 @@ def frame_of(read: ReadRun, sheet: Sheet) -> Frame:
     looking = live.looking(View(), SMOOTHING)
     shown = [name for name in FIELDS if name != "memory_over_steps" or history.peak is not None]
     return Frame(
-        run=live.run.id,
-        path=str(live.run.path),
+        run=live.run_id,
+        path=live.folder,
         status=live.status(),
         outcome=live.outcome,
         age=live.age,

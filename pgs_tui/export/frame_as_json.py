@@ -9,7 +9,7 @@ from typing import Any
 
 from engine.events import Eval, Gpu
 from engine.events.codec import to_strict_json
-from engine.health.incident_record import incident_record
+from engine.incidents.as_json import incident_record
 from pgs_tui.drawing.curves import Curves
 from pgs_tui.export.frame import ChartFrame, Frame
 from pgs_tui.history.series import Columns

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import chain, zip_longest
 
+from engine.incidents import Incident
 from pgs_tui.drawing.lines import Line, fit, line, to_ascii, wrapped
 from pgs_tui.export.frame import CHART_ROWS, EDGES, SIDES, ChartFrame, Frame, Sheet
-from pgs_tui.history.incidents import Incident
 from pgs_tui.panel_names import WORDS
 from pgs_tui.widgets.alert_panel import AlertPanel
 from pgs_tui.widgets.banner import Banner

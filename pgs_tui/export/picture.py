@@ -39,7 +39,7 @@ def picture_of(live: LiveRun, looking: Looking, name: PanelName, log: bool) -> P
     """The chart of that name, for what is looked at."""
     view = live.chart(name, looking)
     return Picture(
-        run=live.run.id,
+        run=live.run_id,
         name=name,
         value=view.value,
         note=" · ".join(part for part in (view.note, "log axis" if log else "") if part),

@@ -12,7 +12,7 @@ from pgs_tui.goals import SILENT
 from pgs_tui.runs.alarm import Watchman
 from pgs_tui.runs.follow import Follower, Update
 from pgs_tui.runs.past import past_of
-from pgs_tui.runs.source import LocalRun
+from pgs_tui.runs.source import LocalRun, Source
 from screens.live import LiveRun
 
 LAST_WORDS = 5
@@ -29,29 +29,43 @@ class ReadRun:
 
 
 def read_run(run: RunDir, clock: Callable[[], float] = time.time) -> ReadRun:
-    """Read all that the run has written so far. A log that cannot be read gives an empty run, with a note."""
-    past = past_of(run.events)
-    source = LocalRun(run, past=past)
-    live, follower = LiveRun(source, clock), source.follower()
+    """Read all that a run on this machine has written so far, as `read_source` does."""
+    return read_source(LocalRun(run, past=past_of(run.events)), clock)
+
+
+def read_source(source: Source, clock: Callable[[], float] | None = None) -> ReadRun:
+    """Read all that the run has written so far, of one that is played as far as it is played.
+
+    A log that cannot be read gives an empty run, with a note.
+    """
+    live, follower = LiveRun(source, clock) if clock else LiveRun.of(source), source.follower()
     words: deque[str] = deque(maxlen=LAST_WORDS)
     notes: list[str] = []
+    update = Update(loading=True)
     try:
-        while not _is_read(live, follower, words, notes):
-            pass
+        while _more_will_come(update):
+            update = _newest(follower, live, words, notes) or update
+            if follower.pause and _more_will_come(update):
+                time.sleep(follower.pause)
     finally:
-        if past is not None:
-            past.close()
-    watchman = Watchman(run, SILENT, clock(), ring=lambda: None)
-    live.be_watched_by(watchman)
+        follower.stop()
+        source.close()
+    live.be_watched_by(Watchman(live.folder, SILENT, time.time(), ring=lambda: None))
     return ReadRun(live, tuple(words), (*notes, *live.notes()))
 
 
-def _is_read(live: LiveRun, follower: Follower, words: deque[str], notes: list[str]) -> bool:
-    """Take in what there is; True where no more will come at once."""
-    update = Update()
-    for update in follower.poll():
-        words.extend(update.log)
-        notes.extend(update.notes)
-        if not update.survey:
-            live.take(update)
-    return update.trouble is not None or not update.loading
+def _newest(follower: Follower, live: LiveRun, words: deque[str], notes: list[str]) -> Update | None:
+    """Take in what there is; the last update of it."""
+    newest: Update | None = None
+    for newest in follower.poll():
+        words.extend(newest.log)
+        notes.extend(newest.notes)
+        if not (newest.survey or newest.preview):  # all of that comes again
+            live.take(newest)
+    return newest
+
+
+def _more_will_come(update: Update) -> bool:
+    """Whether more of what the run has written comes at once; not where there is trouble, or no connection any more."""
+    state = update.link.state if update.link is not None else "up"
+    return update.trouble is None and state in ("up", "connecting") and (update.loading or state == "connecting")

@@ -9,12 +9,12 @@ from itertools import chain
 from math import isfinite
 
 from engine.health.advice import as_text
+from engine.incidents import Incident
 from engine.rundir import RunDir, read_run_info
 from pgs_tui.export.chart_as_text import chart_as_text
 from pgs_tui.export.picture import picture_of
 from pgs_tui.format import duration, gib, percent, plain, rows, value, whole
 from pgs_tui.history.history import History
-from pgs_tui.history.incidents import Incident
 from pgs_tui.history.marks import Mark
 from pgs_tui.incident_words import meaning, measured
 from pgs_tui.look import GlyphName
@@ -50,7 +50,7 @@ def report_of(live: LiveRun, looking: Looking, glyphs: GlyphName) -> str:
 
 def _head(live: LiveRun) -> Iterator[str]:
     history, status = live.history, live.status()
-    yield f"# Run {_words(live.run.id)}\n"
+    yield f"# Run {_words(live.run_id)}\n"
     total = f" of {whole(status.total)}" if status.total else ""
     yield f"- state: {_words(status.state)}"
     if told := live.in_full(()):
@@ -61,7 +61,7 @@ def _head(live: LiveRun) -> Iterator[str]:
         yield f"- time in training: {duration(float(history.positions('time')[-1]))}"
     if status.remaining is not None:
         yield f"- still to go: about {duration(status.remaining)}"
-    yield f"- folder: `{plain(str(live.run.path))}`\n"
+    yield f"- folder: `{plain(live.folder)}`\n"
 
 
 def _figures(history: History) -> Iterator[str]:

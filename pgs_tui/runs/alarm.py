@@ -8,10 +8,9 @@ from engine.events import Alert, Stamped
 from engine.health.alarm import Alarm
 from engine.health.on_critical import OnCritical
 from engine.health.reader_watch import ReaderWatch
-from engine.rundir import RunDir
+from engine.incidents import Incident
 from pgs_tui.goals import Waking
 from pgs_tui.history.history import History
-from pgs_tui.history.incidents import Incident
 from pgs_tui.runs.follow import Update
 
 LONG_AGO = float("-inf")
@@ -20,14 +19,16 @@ LONG_AGO = float("-inf")
 class Watchman:
     """Give it every update with `take`, and `look` now and then; `notes` are for people."""
 
-    def __init__(self, run: RunDir, waking: Waking, now: float, ring: Callable[[], None]) -> None:
-        """`now` is when the person began to look, before which nothing wakes anybody; `ring` rings the bell."""
-        self.run = run
+    def __init__(self, folder: str, waking: Waking, now: float, ring: Callable[[], None]) -> None:
+        """`folder` is where the run is, as people name it; `now` when the person began to look, before which nothing
+        wakes anybody; `ring` rings the bell.
+        """
+        self._folder = folder
         self.notes: list[str] = []
         self._rings = waking.rings
         self._ring = ring
         self._alarm = Alarm(now)
-        self._command = OnCritical(waking.command, str(run.path)) if waking.command else None
+        self._command = OnCritical(waking.command, folder) if waking.command else None
         self._watch = ReaderWatch(now)
         self._has_looked = False
 
@@ -49,7 +50,7 @@ class Watchman:
 
         To be called once the past has been read. Returns whether there is something to show.
         """
-        checkpoint = str(self.run.path / history.checkpoint.path) if history.checkpoint is not None else None
+        checkpoint = f"{self._folder}/{history.checkpoint.path}" if history.checkpoint is not None else None
         step, phase = history.recent[-1] if history.recent else None, history.phase
         alerts = self._watch.look(
             now,
@@ -63,7 +64,7 @@ class Watchman:
             checkpoint=checkpoint,
         )
         for alert in alerts:
-            history.incidents.take(alert, history.last_step)
+            history.incidents.take(alert, history.last_step, by_reader=True)
             history.marks.take_alert(alert)
             history.version += 1
             self._hear(alert, now if self._has_looked else LONG_AGO)

@@ -129,4 +129,6 @@ class LocalRun:
         return self.has_spike(step)
 
     def close(self) -> None:
-        """Nothing is held."""
+        """What reads its past ends."""
+        if self._past is not None:
+            self._past.stop()

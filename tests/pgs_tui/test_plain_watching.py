@@ -6,6 +6,7 @@ from pathlib import Path
 from engine.events import End, Event, Resume, encode
 from engine.rundir import RunDir
 from pgs_tui.plain import watch
+from pgs_tui.runs.source import LocalRun
 from tests.pgs_tui.making import step
 from tests.screens.scenes import START
 
@@ -20,5 +21,5 @@ def test_only_the_last_end_of_a_run_that_was_resumed_counts(tmp_path: Path) -> N
     run.events.write_text("".join(encode(event, 1000.0) + "\n" for event in events))
     run.console_log.write_text("step=6000  loss=2\n")
     out = io.StringIO()
-    assert watch(run, out) == 3
+    assert watch(LocalRun(run), out) == 3
     assert out.getvalue().splitlines() == ["step=6000  loss=2", "failed at step 6000: out of memory"]

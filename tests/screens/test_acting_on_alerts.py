@@ -178,7 +178,7 @@ class Watched:
     def __init__(self, app: Host) -> None:
         self.app = app
         self.rung = 0
-        app.dashboard.let_watch(Watchman(app.live.run, Waking(rings=True), app.now, self._ring))
+        app.dashboard.let_watch(Watchman(app.live.folder, Waking(rings=True), app.now, self._ring))
 
     def _ring(self) -> None:
         self.rung += 1

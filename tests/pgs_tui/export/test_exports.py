@@ -190,9 +190,9 @@ def test_the_command_refuses_in_a_sentence(night_run: RunDir, tmp_path: Path) ->
     there = tmp_path / "there.svg"
     there.touch()
     with pytest.raises(UsageError, match="exists already"):
-        export(night_run, "svg", None, str(there), Look(), io.StringIO())
+        export(LocalRun(night_run), "svg", None, str(there), Look(), io.StringIO())
     with pytest.raises(UsageError, match="no such chart"):
-        export(night_run, "svg", "losss", None, Look(), io.StringIO())
+        export(LocalRun(night_run), "svg", "losss", None, Look(), io.StringIO())
     with pytest.raises(UsageError, match="one chart"):
-        export(night_run, "csv", "loss", None, Look(), io.StringIO())
-    assert export(night_run, "svg", None, str(tmp_path / "no" / "folder.svg"), Look(), io.StringIO()) == 1
+        export(LocalRun(night_run), "csv", "loss", None, Look(), io.StringIO())
+    assert export(LocalRun(night_run), "svg", None, str(tmp_path / "no" / "folder.svg"), Look(), io.StringIO()) == 1

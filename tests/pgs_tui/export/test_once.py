@@ -19,6 +19,7 @@ from pgs_tui.export.reading import read_run
 from pgs_tui.format import gib, value
 from pgs_tui.look import GlyphName, Look
 from pgs_tui.once import print_once
+from pgs_tui.runs.source import LocalRun
 from screens.readings.wording import WORDINGS
 from tests.pgs_tui.export.conftest import Writer
 from tests.pgs_tui.making import stamped, step
@@ -33,7 +34,7 @@ def frame(run: RunDir, width: int = 80, glyphs: GlyphName = "braille") -> Frame:
 
 def printed(run: RunDir, as_json: bool = False) -> str:
     out = io.StringIO()
-    assert print_once(run, Look(), as_json, out, {}) == 0
+    assert print_once(LocalRun(run), Look(), as_json, out, {}) == 0
     return out.getvalue()
 
 
@@ -177,7 +178,7 @@ def test_a_terminal_gets_its_own_colours_unless_its_owner_wants_none(night_run: 
     printed_in: dict[str, str] = {}
     for name, more in (("colours", {}), ("none", {"NO_COLOR": "1"}), ("dumb", {"TERM": "dumb"})):
         out = Tty()
-        print_once(night_run, Look(), False, out, {"TERM": "xterm-256color", **more})
+        print_once(LocalRun(night_run), Look(), False, out, {"TERM": "xterm-256color", **more})
         printed_in[name] = out.getvalue()
     assert "\x1b[33m" in printed_in["colours"] and "\x1b[38" not in printed_in["colours"]
     assert "\x1b" not in printed_in["none"] + printed_in["dumb"]
