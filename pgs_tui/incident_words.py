@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pgs_tui.format import seconds, value
 
 if TYPE_CHECKING:
-    from pgs_tui.history.incidents import Incident
+    from engine.incidents import Incident
 
 METRICS = {"loss": "loss ", "hidden_norm": "hidden grad ", "grad_norm": "grad norm ", "moved": "moved ", "dt": "dt "}
 TIMES = ("dt", "silence")

@@ -9,7 +9,7 @@ from textual.message import Message
 from screens.dashboard_looking import DashboardLooking
 
 if TYPE_CHECKING:
-    from pgs_tui.history.incidents import Incident
+    from engine.incidents import Incident
     from pgs_tui.history.marks import Mark, Marks
     from pgs_tui.inspection.spike_record import SpikeRecord
     from screens.live import LiveRun

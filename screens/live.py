@@ -9,11 +9,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, get_args
 
 from engine.events import Ack, Stamped
+from engine.incidents import Incident
 from engine.rundir import read_run_info
 from pgs_tui.drawing.lines import Role
 from pgs_tui.format import plain, whole
 from pgs_tui.history.history import History
-from pgs_tui.history.incidents import Incident
 from pgs_tui.invocation import own_command
 from pgs_tui.key_tables.key import Need
 from pgs_tui.replaying.played_time import played_time_of

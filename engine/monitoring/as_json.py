@@ -9,7 +9,7 @@ from typing import Any
 from engine.events import Eval, Step
 from engine.events.codec import to_strict_json
 from engine.events.rates import rates_of
-from engine.health.incident_record import incident_record
+from engine.incidents.as_json import incident_record
 from engine.monitoring.source import Source
 from engine.monitoring.summary import METRICS, Told
 
@@ -35,7 +35,7 @@ def document(source: Source) -> dict[str, Any]:
         "best": _evaluation(summary.best),
         "age": source.age,
         "skipped": summary.skipped,
-        "incidents": [incident_record(one) for one in summary.incidents],
+        "incidents": [incident_record(one) for one in summary.incidents.all()],
         "forgotten": summary.incidents.forgotten,
         "health": health.word,
         "healthy": health.is_well,

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from engine.events import Advice, Step
 from engine.events.rates import rates_of
 from engine.health.advice import as_text
-from engine.monitoring.incidents import Incident
+from engine.incidents import Incident
 from engine.monitoring.source import Source
 from engine.monitoring.summary import Summary, Told
 from engine.printing.paper import Ink, Paper
@@ -34,9 +34,9 @@ class MonitorPrinter:
         summary = source.summary
         for inks in self._head(source):
             self._paper.print(*inks)
-        for one in summary.incidents.open:
+        for one in summary.incidents.open():
             self._incident(one, one.severity)
-        if over := Counter(one.code for one in summary.incidents.closed):
+        if over := Counter(one.code for one in summary.incidents.all() if not one.open):
             counted = ", ".join(f"{code} ×{count}" if count > 1 else code for code, count in over.items())
             self._paper.paragraph(Ink("over: ", "faint"), self._shown(counted), _MARGIN)
         if summary.incidents.forgotten:
@@ -82,10 +82,10 @@ class MonitorPrinter:
         parts = [self._shown(source.name), self._state(source) + _steps(summary)]
         parts += [f"loss {_number(step.loss)}"] if step is not None and step.loss is not None else []
         parts += [f"data {_age(source.age)} old"] if source.age is not None else []
-        worst = next(iter(summary.incidents.open), None)
+        worst = next(iter(summary.incidents.open()), None)
         inks: list[Ink | str] = ["  ".join(parts), "  ", Ink(source.health.word, self._style(source))]
         if worst is not None:
-            others = len(summary.incidents.open) - 1
+            others = len(summary.incidents.open()) - 1
             inks.append(f": {worst.code}{_at(worst)}" + (f" and {others} more" if others else ""))
         return inks
 

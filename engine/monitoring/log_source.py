@@ -98,7 +98,7 @@ class LogSource:
         if self._log.note and self._log.note not in self.notes:
             self.notes.append(self._log.note)
         for alert in self._steps.flush():
-            yield from self.summary.take_alert(alert, self._clock())
+            yield from self.summary.take_alert(alert, self._clock(), by_reader=True)
         self.summary.total_steps, self.bad_lines = self._log.total_steps, self._log.unread
         if self._is_past:
             self._begin_to_follow()
@@ -114,7 +114,7 @@ class LogSource:
             return "read"
         if self.summary.step is None:
             return "starting"
-        return "silent" if any(one.code == "SILENT" for one in self.summary.incidents.open) else "running"
+        return "silent" if any(one.code == "SILENT" for one in self.summary.incidents.open()) else "running"
 
     @property
     def is_over(self) -> bool:
@@ -128,7 +128,7 @@ class LogSource:
 
     @property
     def health(self) -> Health:
-        found = Health.of(self.summary.incidents.open, self.state)
+        found = Health.of(self.summary.incidents.open(), self.state)
         is_unjudged = self.summary.step is None and not self._follows
         return Health("unknown", True) if is_unjudged and found.word == "ok" else found
 
@@ -142,7 +142,7 @@ class LogSource:
             if self._begins_anew and isinstance(stamped.event, (Resume, Step)):
                 self._begin_anew(stamped.event)
             for alert in self._steps.take(stamped):  # about the steps before
-                yield from self.summary.take_alert(alert, stamped.t)
+                yield from self.summary.take_alert(alert, stamped.t, by_reader=True)
             yield from self.summary.take(stamped)
 
     def _begin_anew(self, event: Resume | Step) -> None:
@@ -178,4 +178,4 @@ class LogSource:
             last_step=self.summary.last_step,
         )
         for alert in alerts:
-            yield from self.summary.take_alert(alert, now)
+            yield from self.summary.take_alert(alert, now, by_reader=True)

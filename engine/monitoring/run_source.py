@@ -76,7 +76,7 @@ class RunSource:
 
     @property
     def health(self) -> Health:
-        return Health.of(self.summary.incidents.open, self.state)
+        return Health.of(self.summary.incidents.open(), self.state)
 
     def _take(self, stamped: Stamped) -> Iterator[Told]:
         """What a log that was emptied told before is known, and so is what it tells once more."""
@@ -108,7 +108,7 @@ class RunSource:
         if self._steps is None and isinstance(stamped.event, (Start, Step)):
             self._steps = self._judge_from(stamped.event)
         for alert in self._steps.take(stamped) if self._steps is not None else ():
-            yield from self.summary.take_alert(alert, stamped.t)
+            yield from self.summary.take_alert(alert, stamped.t, by_reader=True)
         yield from self.summary.take(stamped)
 
     def _judge_from(self, first: Event) -> StepsWatch:
@@ -133,7 +133,7 @@ class RunSource:
             checkpoint=checkpoint,
         )
         for alert in alerts:
-            yield from summary.take_alert(alert, now)
+            yield from summary.take_alert(alert, now, by_reader=True)
 
     def _note(self, note: str) -> None:
         if note not in self.notes:

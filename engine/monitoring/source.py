@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from engine.events import Severity
-from engine.monitoring.incidents import Incident
+from engine.incidents import Incident
 from engine.monitoring.summary import Summary, Told
 
 GRAVE: tuple[Severity, ...] = ("error", "critical")

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from engine.events import Alert, Audit, Checkpoint, End, Eval, Phase, Resume, Stamped, Start, Step
-from engine.monitoring.incidents import Change, Incident, Incidents
+from engine.incidents import Change, Incident, Incidents
 
 USUAL_STEPS = 128
 """How many of the newest steps say what is usual."""
@@ -62,7 +62,7 @@ class Summary:
         elif isinstance(event, Alert):
             return self.take_alert(event, t)
         elif isinstance(event, Audit):
-            return [Told(t, change, incident) for incident, change in self.incidents.take_audit(event)]
+            return [Told(t, change, incident) for incident, change in self.incidents.take_audit(event) if change]
         elif isinstance(event, Eval):
             return self._take_eval(event, t)
         elif isinstance(event, Checkpoint):
@@ -78,9 +78,9 @@ class Summary:
             return [*over, Told(t, words=f"{event.status} at step {event.last_step:,}: {event.reason}")]
         return []
 
-    def take_alert(self, alert: Alert, t: float) -> list[Told]:
+    def take_alert(self, alert: Alert, t: float, by_reader: bool = False) -> list[Told]:
         """Take in an alert, of the engine or of whoever reads its log."""
-        incident, change = self.incidents.take(alert)
+        incident, change = self.incidents.take(alert, self.last_step, by_reader)
         return [Told(t, change, incident, alert)]
 
     @property
@@ -128,7 +128,7 @@ class Summary:
         self.incidents.start_anew()
 
     def _go_back(self, resume: Resume) -> None:
-        self.incidents.go_back_to(resume.from_step)
+        self.incidents.rewind(resume.from_step)
         if self.step is not None and self.step.step > resume.from_step:
             self.step = None
         if self.eval is not None and self.eval.step > resume.from_step:

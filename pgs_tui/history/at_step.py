@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import isfinite
 
 from engine.events import Step, StepTime
-from pgs_tui.history.incidents import Incidents
+from engine.incidents import Incidents
 from pgs_tui.history.log_lines import LogLines
 from pgs_tui.history.marks import ODD, Mark, Marks
 from pgs_tui.history.ranks import median

@@ -101,7 +101,7 @@ class History(KnownRun):
                 if event.step is None or self._is_of_this_run(event.step):
                     self.marks.take_alert(event)
             case Audit():
-                for found in self.incidents.take_audit(event):
+                for found, _ in self.incidents.take_audit(event):
                     self.marks.take_finding(found.id, self.last_step or 0)
             case Estimate():
                 self.estimate = event
@@ -111,6 +111,7 @@ class History(KnownRun):
                 self.phase = event
             case Start():
                 self.start, self.end, self.estimate = event, None, None
+                self.incidents.start_anew()
                 self._strays.give_up()
                 self.table.axes.interrupt(t)
             case Checkpoint():

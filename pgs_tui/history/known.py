@@ -8,11 +8,11 @@ from collections.abc import Collection
 from math import inf
 
 from engine.events import Ack, Checkpoint, End, Estimate, Eval, Gpu, Host, Phase, Start, Step
+from engine.incidents import Incidents
 from pgs_tui.history.at_step import At, at_step
 from pgs_tui.history.axis import LARGEST_STEP, AxisName
 from pgs_tui.history.evals import Evals
 from pgs_tui.history.gpu_history import GpuField, GpuHistories, GpuHistory
-from pgs_tui.history.incidents import Incidents
 from pgs_tui.history.log_lines import LogLines
 from pgs_tui.history.marks import Mark, Marks
 from pgs_tui.history.part_reducer import PartColumns

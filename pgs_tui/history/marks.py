@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from engine.events import Alert, Severity
+from engine.incidents import Incidents
 from pgs_tui.history.axis import LARGEST_STEP, Axes, AxisName
-from pgs_tui.history.incidents import Incidents
 
 MarkKind = Literal["spike", "nan", "stalled", "alert", "audit", "skipped", "resume", "best", "eval", "checkpoint"]
 KINDS: tuple[MarkKind, ...] = get_args(MarkKind)

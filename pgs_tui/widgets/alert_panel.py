@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from textual.geometry import Size
 
     from engine.events import Advice
-    from pgs_tui.history.incidents import Incident
+    from engine.incidents import Incident
 
 INDENT = "    "
 EDGES, SIDES = 2, 4

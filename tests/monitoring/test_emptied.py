@@ -41,7 +41,7 @@ def words_of(source: Source) -> list[str]:
 
 def standing(source: Source) -> object:
     summary = source.summary
-    return summary.last_step, summary.best, summary.skipped, list(summary.incidents), summary.total_steps
+    return summary.last_step, summary.best, summary.skipped, summary.incidents.all(), summary.total_steps
 
 
 @pytest.fixture
@@ -70,7 +70,7 @@ def test_what_is_known_of_a_run_stays_and_goes_on(source: RunSource, log: Path) 
     words_of(source)
     summary = source.summary
     assert summary.last_step == 6 and summary.best is not None and summary.best.step == 2
-    assert [one.code for one in summary.incidents] == ["LOSS_SPIKE"]
+    assert [one.code for one in summary.incidents.all()] == ["LOSS_SPIKE"]
 
 
 @pytest.mark.parametrize("place", range(len(RUN)))
@@ -99,7 +99,7 @@ def test_another_log_with_older_events_makes_void_what_is_known(source: RunSourc
     (log.parent / "other").write_bytes(lines_of([start_of(), step_of(1)], 10.0))
     (log.parent / "other").replace(log)
     words_of(source)
-    assert (source.summary.last_step, list(source.summary.incidents), source.summary.best) == (1, [], None)
+    assert (source.summary.last_step, source.summary.incidents.all(), source.summary.best) == (1, (), None)
 
 
 def console(steps: range, skipped: int = 0) -> str:

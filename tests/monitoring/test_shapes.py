@@ -28,7 +28,7 @@ def test_the_document_has_the_keys_of_the_page(log_of: Callable[[Sequence[str]],
 def test_keys_that_go_with_an_advice_are_pairs() -> None:
     advice = Advice(key="train.learning_rate", value=1e-5, also=(("train.min_learning_rate", None),))
     alert = Alert(id="a", state="open", code="X", severity="error", meaning="m", advice=(advice,), value=float("inf"))
-    from engine.monitoring.incidents import Incidents
+    from engine.incidents import Incidents
 
     incident, opened = Incidents().take(alert)
     shown = change(Told(1.0, opened, incident))["incident"]

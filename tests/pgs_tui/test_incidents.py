@@ -6,8 +6,8 @@ import math
 from typing import Any
 
 from engine.events import Alert, End, Event, Resume
+from engine.incidents import MOST, Incidents
 from pgs_tui.history.history import History
-from pgs_tui.history.incidents import MOST, Incidents
 from tests.pgs_tui.making import stamped, step
 
 
