@@ -192,12 +192,14 @@ def _flush_to_disk(folder: Path) -> None:
 def _is_for_want_of_space(error: BaseException, temporary: Path, expected_bytes: int) -> bool:
     """Whether the files could not be written because the disk, or a quota on it, is full.
 
-    torch and safetensors do not pass on the system's reason, so after their errors the disk itself is asked.
+    torch and safetensors raise errors of their own. Where these do not hold the system's words, the disk is asked.
     """
     if isinstance(error, OSError):
         return error.errno in _NO_SPACE
     if not isinstance(error, Exception):
         return False
+    if any(os.strerror(number) in str(error) for number in _NO_SPACE):
+        return True
     written = sum(path.stat().st_size for path in temporary.rglob("*") if path.is_file())
     return shutil.disk_usage(temporary.parent).free < expected_bytes - written or not _takes_a_file(temporary)
 
