@@ -27,7 +27,7 @@ class Answer:
 
 
 class Confirm(ModalScreen[str], inherit_bindings=False):
-    """Enter takes the marked answer, at first the first one; Esc takes the last one, which must be the harmless one.
+    """Enter takes the marked answer, at first that at `marked`; Esc takes the last one, which must be the harmless one.
 
     Ctrl-C takes the answer `interrupt`, else the harmless one too.
     """
@@ -43,13 +43,20 @@ class Confirm(ModalScreen[str], inherit_bindings=False):
     ]
 
     def __init__(
-        self, title: str, question: str, answers: Sequence[Answer], glyphs: GlyphName, interrupt: str | None = None
+        self,
+        title: str,
+        question: str,
+        answers: Sequence[Answer],
+        glyphs: GlyphName,
+        interrupt: str | None = None,
+        marked: int = 0,
     ) -> None:
         super().__init__()
         self.answers = tuple(answers)
         self._interrupt = interrupt or self.answers[-1].value
         self._box = _Box(title, question, self.answers)
         self._box.glyphs = glyphs
+        self._box.marked = marked
 
     def compose(self) -> ComposeResult:
         yield self._box

@@ -51,6 +51,9 @@ SIGNS: dict[ScreenName, tuple[tuple[str, str], ...]] = {
         ("● ○ ‖", "going, starting, paused"),
         ("✔ ■ ✖", "finished, stopped, failed or killed"),
         ("◆", "marked to be compared with others"),
+        ("1.890e", "best: the lowest loss of an evaluation; without an e, of a step"),
+        ("▲ ✖", "warnings; errors and what is critical"),
+        ("… –", "still being read, not known"),
     ),
     "compare": (),
 }

@@ -16,6 +16,16 @@ SORT_KEYS: tuple[SortKey, ...] = get_args(SortKey)
 _DOWNWARDS: frozenset[SortKey] = frozenset({"started", "steps", "alerts", "size", "time"})
 """Where people want the most first."""
 _STATES = tuple(STATES)
+_FIRST_AND_LAST: Mapping[SortKey, tuple[str, str]] = {
+    "started": ("oldest first", "newest first"),
+    "status": ("going first", "going last"),
+    "name": ("a to z", "z to a"),
+    "model": ("a to z", "z to a"),
+    "steps": ("fewest first", "most first"),
+    "alerts": ("fewest first", "most first"),
+    "size": ("smallest first", "largest first"),
+    "time": ("shortest first", "longest first"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +39,12 @@ class Order:
     def is_downwards(self) -> bool:
         """Whether the most comes first."""
         return (self.key in _DOWNWARDS) != self.turned
+
+    @property
+    def words(self) -> str:
+        """What comes first."""
+        first, last = _FIRST_AND_LAST.get(self.key, ("lowest first", "highest first"))
+        return f"by {self.key}, {last if self.is_downwards else first}"
 
     @property
     def following(self) -> Order:

@@ -36,8 +36,9 @@ def state(row: RunRow) -> tuple[str, str]:
 
 
 def model(row: RunRow) -> str:
-    """The model without its owner or the folders around it."""
-    return row.summary.model.rstrip("/").rpartition("/")[2] if row.summary else ""
+    """The model without its owner; a local one with the folder that it is in."""
+    parts = row.summary.model.rstrip("/").split("/") if row.summary else []
+    return "/".join(parts[-2:] if len(parts) > 2 else parts[-1:])
 
 
 def steps(row: RunRow) -> str:

@@ -44,8 +44,20 @@ def launch(recipe: Recipe, command: Sequence[str] | None = None) -> Launched:
     `command` replaces `python -m engine` (tests do that). Raises OSError when the directory cannot be made.
     """
     run = (recipe.resume and _unfinished(recipe)) or create_run_dir(recipe.output_dir, recipe.name)
+    return _started(run, recipe.config, recipe.overrides, command)
+
+
+def resume(run: RunDir, command: Sequence[str] | None = None) -> Launched:
+    """Go on with a run that has ended, by its own config, in its own directory and under its own name.
+
+    The engine refuses where another one is at work there. Raises OSError when it cannot be started.
+    """
+    return _started(run, run.config_yaml, ("--train.resume_from", "auto"), command)
+
+
+def _started(run: RunDir, config: Path, overrides: Sequence[str], command: Sequence[str] | None) -> Launched:
     engine = tuple(command or (sys.executable, "-m", "engine"))
-    arguments = ("train", "--config", str(recipe.config), "--run-dir", str(run.path), *recipe.overrides)
+    arguments = ("train", "--config", str(config), "--run-dir", str(run.path), *overrides)
     with run.console_log.open("ab") as log:
         process = subprocess.Popen(
             ("/bin/sh", "-c", _IGNORE_HANGUP, *engine, *arguments),

@@ -12,6 +12,7 @@ from screens.help import HelpScreen
 from screens.inspect import InspectScreen
 from screens.picker import PickerScreen
 from screens.profile import ProfileScreen
+from screens.runs import RunsScreen
 from tests.screens.hosting import hosted
 
 MEANINGS = {
@@ -39,6 +40,7 @@ SCREENS: dict[ScreenName, type] = {
     "inspect": InspectScreen,
     "picker": PickerScreen,
     "profile": ProfileScreen,
+    "runs": RunsScreen,
 }
 SHARED = {"g", "c"}
 """Keys of no global meaning that happen to do the same on every screen."""

@@ -9,7 +9,7 @@ import pytest
 from engine.events import End, EventWriter
 from engine.rundir import RunDir, create_run_dir, this_process, write_run_info
 from pgs_tui.runs.control import send
-from pgs_tui.runs.launcher import Recipe, engine_environment, launch
+from pgs_tui.runs.launcher import Recipe, engine_environment, launch, resume
 
 REPORT = """
 import json, os, signal, sys
@@ -55,6 +55,17 @@ def test_the_engine_is_this_projects_in_a_folder_that_has_another_one(tmp_path: 
     assert environment["PYTHONPATH"].split(os.pathsep) == [root, "/somewhere"]
     assert environment["PYTHONSAFEPATH"] == "1"
     assert environment["HOME"] == "/h"
+
+
+def test_a_run_goes_on_by_its_own_config_in_its_own_directory(tmp_path: Path, reporter) -> None:
+    run = create_run_dir(tmp_path / "runs", "a/b")
+    launched = resume(run, reporter)
+    assert launched.run == run and launched.process.wait(30) == 0
+    report = json.loads(run.console_log.read_text().splitlines()[0])
+    assert report["arguments"] == [
+        "train", "--config", str(run.config_yaml), "--run-dir", str(run.path), "--train.resume_from", "auto"
+    ]  # fmt: skip
+    assert report["session"] and report["hangup_ignored"]
 
 
 def unfinished(output_dir: Path, status: str | None) -> RunDir:

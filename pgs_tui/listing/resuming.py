@@ -1,0 +1,54 @@
+"""Whether a run can be gone on with from here, and what has to be said before."""
+
+from __future__ import annotations
+
+from engine.rundir import RunDir, has_checkpoint
+from pgs_tui.format import plain, whole
+from pgs_tui.listing.row import RunRow
+
+
+def why_not_resumed(row: RunRow) -> str:
+    """One sentence; empty where nothing speaks against it."""
+    if row.where:
+        return f"that machine's Python has to do it; there: {resume_command(row)}"
+    if row.is_going:
+        return f"{plain(row.name)} is still going on; Enter attaches to it"
+    if row.life is None:
+        return plain(row.trouble)
+    if row.life == "finished":
+        return "it has finished: there is no step left to train"
+    if not RunDir(row.path).config_yaml.is_file():
+        return "it has no config.yaml to go on with"
+    return ""
+
+
+def resume_command(row: RunRow) -> str:
+    """What goes on with the run where it is."""
+    import shlex
+
+    words = ("pgs", "train", "--config", str(RunDir(row.path).config_yaml), "--run-dir", str(row.path))
+    return shlex.join((*words, "--train.resume_from", "auto"))
+
+
+def question_before(row: RunRow) -> str:
+    """What a person has to know before it goes on. Raises ValueError where its config does not load any more."""
+    from engine.config import load_config
+
+    config = load_config(RunDir(row.path).config_yaml).config
+    step = row.summary.checkpoint if row.summary else None
+    if not has_checkpoint(RunDir(row.path)):
+        start = "It has no checkpoint, so it begins again at step 1, in its own folder."
+    elif step is None:
+        start = "It goes on from its newest checkpoint, in its own folder."
+    else:
+        start = f"It goes on from the checkpoint of step {whole(step)}, in its own folder."
+    code = f" {trusts(config.model.name_or_path)}" if config.model.trust_remote_code else ""
+    return start + code
+
+
+def trusts(model: str) -> str:
+    """What `model.trust_remote_code: true` means."""
+    return (
+        f"model.trust_remote_code is on: Python code that comes with {plain(model)} runs on this machine, as you, "
+        "with all that you may do."
+    )

@@ -1,0 +1,190 @@
+"""What the list of runs asks: filter, tags, a note, and whether a run is to be deleted or gone on with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from pgs_tui.format import plain, whole
+from pgs_tui.listing.labels import Labels, LabelsError, note_of, tags_of, write_labels
+from pgs_tui.listing.listing import Listing, ListView
+from pgs_tui.listing.row import RunRow
+from pgs_tui.look import Look
+from screens.runs_panes import RunsPanes
+
+READONLY = "this list was opened with --readonly: nothing is written"
+FILTER_HINT = "words of a name, model, note; tag:x status:failed model:qwen -word; nothing shows all"
+
+
+class RunsDialogs(RunsPanes, inherit_bindings=False):
+    """The screen says in `look_again` and `resume` what follows."""
+
+    def __init__(self, listing: Listing, view: ListView, look: Look, readonly: bool) -> None:
+        super().__init__(listing, view, look)
+        self.readonly = readonly
+
+    def look_again(self) -> None:
+        """Something on the disk is another now."""
+        raise NotImplementedError
+
+    def resume(self, row: RunRow) -> None:
+        """The person wants to go on with this run."""
+        raise NotImplementedError
+
+    def chosen_row(self) -> RunRow | None:
+        """The selected run; without one, that is said."""
+        if self.list.row is None:
+            self.say("there is no run to choose")
+        return self.list.row
+
+    def _changeable(self) -> RunRow | None:
+        """The selected run, where something of it can be changed from here; else that is said."""
+        row = self.chosen_row()
+        if row is None:
+            return None
+        if self.readonly:
+            self.say(READONLY, "warn")
+        elif row.where:
+            self.say(f"that is for the list over there: pgs-tui runs {row.path.parent} on {plain(row.where)}", "warn")
+        elif row.life is None:
+            self.say(plain(row.trouble), "warn")
+        else:
+            return row
+        return None
+
+    def action_filter(self) -> None:
+        from screens.filter_prompt import FilterPrompt
+
+        def take(written: str | None) -> None:
+            if written is not None:
+                self.filter_by(written.strip())
+
+        self.app.push_screen(FilterPrompt(self.listing.filter, FILTER_HINT, "/ only runs with"), take)
+
+    def filter_by(self, wanted: str) -> None:
+        """List only the runs that have all of it."""
+        self.listing.filter = wanted
+        self.show_now()
+
+    def action_tag(self) -> None:
+        row = self._changeable()
+        if row is not None:
+            written = " ".join(row.labels.tags)
+            self._ask_line(row, "tags", written, "words, such as baseline lr-sweep; nothing takes all away", _with_tags)
+
+    def action_note(self) -> None:
+        row = self._changeable()
+        if row is not None:
+            self._ask_line(row, "note", row.labels.note, "a sentence; nothing takes it away", _with_note)
+
+    def _ask_line(
+        self, row: RunRow, label: str, written: str, hint: str, changed: Callable[[Labels, str], Labels]
+    ) -> None:
+        from screens.line_prompt import LinePrompt
+
+        def take(answer: str | None) -> None:
+            if answer is not None:
+                self._keep(row, lambda labels: changed(labels, answer))
+
+        self.app.push_screen(LinePrompt(f"{label} of {plain(row.name)}", written, hint), take)
+
+    def _keep(self, row: RunRow, changed: Callable[[Labels], Labels]) -> None:
+        now = self.listing.rows.get(row.path, row)
+        try:
+            labels = changed(now.labels)
+            write_labels(row.path, labels)
+        except LabelsError as error:
+            self.say(str(error), "warn")
+        except OSError as error:
+            self.say(f"it cannot be kept in the run's folder: {error.strerror}", "warn")
+        else:
+            self.listing.rows[row.path] = replace(now, labels=labels)
+            self.show_now()
+
+    def action_delete(self) -> None:
+        from pgs_tui.listing.deletion import NotDeletedError, deletion_of, finish
+
+        if self.listing.tally.removed and not self.readonly:
+            try:
+                for rest in self.listing.tally.removed:
+                    finish(rest)
+                self.say("what was half deleted is gone")
+            except NotDeletedError as error:
+                self.say(str(error), "warn")
+            self.look_again()
+            return
+        row = self._changeable()
+        if row is None:
+            return
+        try:
+            planned = deletion_of(row.path, self._below())
+        except NotDeletedError as error:
+            self.say(str(error), "warn")
+            return
+        from pgs_tui.listing.words import size
+
+        saved = f", {whole(planned.checkpoints)} checkpoints among them" if planned.checkpoints else ""
+        begun = [plain(one.id) for one in self.listing.begun_from(row)]
+        used = f" {', '.join(begun)} went on from a checkpoint of it." if begun else ""
+        files = f"{whole(planned.files)} file{'' if planned.files == 1 else 's'}{saved}"
+        question = f"{plain(row.id)}: {size(planned.size)} in {files}, for good.{used}"
+        self._ask_whether("delete", question, "Delete it", lambda: self._delete(row))
+
+    def _below(self) -> Path | None:
+        return self.listing.where if isinstance(self.listing.where, Path) else None
+
+    def _delete(self, row: RunRow) -> None:
+        from pgs_tui.listing.deletion import NotDeletedError, delete, deletion_of
+
+        below = self._below()
+
+        def work() -> None:
+            try:
+                delete(deletion_of(row.path, below), below)
+            except NotDeletedError as error:
+                self.app.call_from_thread(self.say, str(error), "warn")
+            else:
+                self.app.call_from_thread(self.say, f"{plain(row.id)} is deleted")
+            self.app.call_from_thread(self.look_again)
+
+        self.say(f"deleting {plain(row.id)}")
+        self.run_worker(work, thread=True, group="deleting")
+
+    def action_resume(self) -> None:
+        from pgs_tui.listing.resuming import question_before, why_not_resumed
+
+        row = self.chosen_row()
+        if row is None:
+            return
+        if self.readonly:
+            self.say(READONLY, "warn")
+            return
+        if why := why_not_resumed(row):
+            self.say(why, "warn")
+            return
+        try:
+            question = question_before(row)
+        except ValueError as error:
+            self.say(f"its config cannot be used any more: {plain(str(error).splitlines()[0])}", "warn")
+            return
+        self._ask_whether("resume", f"{plain(row.id)}: {question}", "Go on with it", lambda: self.resume(row))
+
+    def _ask_whether(self, title: str, question: str, yes: str, then: Callable[[], None]) -> None:
+        """Enter alone changes nothing."""
+        from screens.confirm import Answer, Confirm
+
+        def take(answer: str | None) -> None:
+            if answer == "yes":
+                then()
+
+        answers = [Answer("yes", yes), Answer("no", "Leave it as it is")]
+        self.app.push_screen(Confirm(title, question, answers, self.key_bar.glyphs, marked=1), take)
+
+
+def _with_tags(labels: Labels, written: str) -> Labels:
+    return replace(labels, tags=tags_of(written))
+
+
+def _with_note(labels: Labels, written: str) -> Labels:
+    return replace(labels, note=note_of(written))
