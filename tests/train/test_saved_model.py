@@ -2,19 +2,35 @@
 
 import json
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import torch
 from safetensors import safe_open
-from transformers import AutoModelForCausalLM, AutoTokenizer
+from safetensors.torch import load_file
+from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
 from engine.config import load_config
 from engine.data import prepare
-from engine.events import Eval
+from engine.events import End, Eval
+from engine.train.loop import Trainer
 
 from .conftest import Outcome
+
+IN_A_FRESH_PROCESS = """
+import json, sys
+import torch
+from transformers import AutoModelForCausalLM
+for folder in sys.argv[1:]:
+    model = AutoModelForCausalLM.from_pretrained(folder).eval()
+    with torch.no_grad():
+        logits = model(torch.arange(8, 24)[None]).logits
+        model.get_input_embeddings().weight[0, 0] = 12345.0
+    torch.save([logits, model.get_output_embeddings().weight[0, 0] == 12345.0], folder + ".logits")
+"""
 
 
 @pytest.mark.parametrize("tied", [True, False])
@@ -45,3 +61,42 @@ def test_the_saved_model_loads_whole_and_has_the_loss_that_was_told(
     told = done.of(Eval)[-1]
     assert told.tokens == tokens
     assert told.loss == pytest.approx(summed / tokens, rel=1e-5)
+
+
+def test_a_model_in_several_files_gives_the_same_logits_in_a_fresh_process(
+    train: Callable[..., Outcome], tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at_the_end: list[torch.Tensor] = []
+    finish = Trainer.finish
+
+    def finish_and_ask(trainer: Trainer) -> End:
+        end = finish(trainer)
+        with torch.no_grad():
+            at_the_end.append(trainer.head.model.eval()(torch.arange(8, 24)[None]).logits)
+        return end
+
+    monkeypatch.setattr(Trainer, "finish", finish_and_ask)
+    saved = [
+        train(
+            "--model.name_or_path", in_several_files(tiny_model, tmp_path, tied), "--model.init", "pretrained"
+        ).run.final
+        for tied in (True, False)
+    ]
+    subprocess.run([sys.executable, "-c", IN_A_FRESH_PROCESS, *map(str, saved)], check=True)
+    for folder, logits, tied in zip(saved, at_the_end, (True, False), strict=True):
+        index = json.loads((folder / "model.safetensors.index.json").read_text())["weight_map"]
+        files = {file.name: set(load_file(file)) for file in folder.glob("*.safetensors")}
+        assert len(files) > 2
+        assert all(index[name] == file for file, names in files.items() for name in names)
+        assert set(index) == set().union(*files.values()), "the index names what there is, and nothing else"
+        assert ("lm_head.weight" in index) == (not tied)
+        loaded, changes_together = torch.load(f"{folder}.logits", weights_only=True)
+        assert torch.equal(loaded, logits) and bool(changes_together) == tied
+
+
+def in_several_files(tiny_model: Path, tmp_path: Path, tied: bool) -> Path:
+    """The tiny model with weights, in files of 40 kB."""
+    config = AutoConfig.from_pretrained(tiny_model, tie_word_embeddings=tied)
+    folder = Path(shutil.copytree(tiny_model, tmp_path / f"several-{tied}"))
+    AutoModelForCausalLM.from_config(config).save_pretrained(folder, max_shard_size="40KB")
+    return folder
