@@ -68,6 +68,12 @@ SYMPTOMS = {
         beyond="the traceback stands in the run's console.log",
     ),
     "RUN_FAILED": Symptom("critical", "the run could not go on, and says why: {reason}", (GO_ON,)),
+    "RUN_LOCKED": Symptom(
+        "critical",
+        "another engine is at work in the run's folder, and this one has not begun: {reason}",
+        (),
+        beyond="wait until it has ended, or stop it; `pgs monitor RUN` says how it stands",
+    ),
     "BAD_CONFIG": Symptom(
         "critical",
         "the config was refused: {reason}",
