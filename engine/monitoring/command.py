@@ -8,9 +8,12 @@ import stat
 import sys
 from pathlib import Path
 
+from engine.events.foreign.recognised import recognised
+from engine.events.foreign.told import NotReadableError
 from engine.exit_codes import FAILED, USAGE_ERROR
 from engine.monitoring.as_json import change, document
 from engine.monitoring.as_text import MonitorPrinter
+from engine.monitoring.files_source import FilesSource
 from engine.monitoring.following import Teller, Waker, follow
 from engine.monitoring.log_source import LogFile, LogSource
 from engine.monitoring.run_source import RunSource
@@ -90,8 +93,14 @@ def _log_of(target: str, follows: bool, no_run: RunNotFoundError) -> Source:
         mode = path.stat().st_mode
     except (OSError, ValueError):
         raise RunNotFoundError(f"{no_run}; nor is there a log file of this name") from None
-    if stat.S_ISDIR(mode):
-        raise no_run
-    if not stat.S_ISREG(mode):
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
         return LogSource(Stream(os.open(path, os.O_RDONLY), waits=not follows), target, follows)
-    return LogSource(LogFile(path), target, follows)
+    try:
+        found = recognised(path)
+    except NotReadableError as error:
+        if path.is_dir():
+            raise RunNotFoundError(str(error)) from error
+        return LogSource(LogFile(path), target, follows)  # one without steps so far, perhaps
+    if found.kind == "log":
+        return LogSource(LogFile(found.path), target, follows)
+    return FilesSource(found, target, follows)

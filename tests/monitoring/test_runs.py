@@ -281,7 +281,7 @@ def test_text_of_the_data_does_not_reach_the_terminal_as_a_command(
     ("words", "told"),
     (
         (["nowhere.log"], "nor is there a log file"),
-        (["."], "this folder is no run"),
+        (["."], "holds nothing that can be shown; read are runs"),
         (["-", "--bell"], "add --follow"),
         (["-", "--on-critical", "true"], "add --follow"),
         (["-", "--train.epochs", "2"], "no keys of a config"),
