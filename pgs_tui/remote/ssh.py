@@ -6,6 +6,7 @@ import contextlib
 import fcntl
 import hashlib
 import os
+import select
 import shlex
 import stat
 import subprocess
@@ -31,6 +32,7 @@ LOGIN_SECONDS = 60
 _LONGEST_SOCKET_PATH = 104 - 17 - 1
 """A unix socket's path on the strictest system, less the random letters that `ssh` puts behind it for a while."""
 _REASON_BYTES = 4096
+_LOOK_MS = 10
 
 
 def ssh_command(environment: Mapping[str, str] = os.environ) -> tuple[str, ...]:
@@ -175,14 +177,21 @@ def _without_tokens(path: Path) -> str:
 
 
 def _passed_on(process: subprocess.Popen[bytes], pipe: IO[bytes], says: IO[bytes] | None, until: float | None) -> bytes:
-    """What the program says on stderr, passed on at once, until it ends; a child of it may keep the pipe open."""
+    """What the program says on stderr, passed on at once, before it asks on the terminal, until it ends.
+
+    A child of it that goes on in the background may keep the pipe open.
+    """
     said = b""
     os.set_blocking(pipe.fileno(), False)
+    poll = select.poll()
+    poll.register(pipe, select.POLLIN)
     ended = False
     while not ended and (until is None or time.monotonic() < until):
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(0.02)
-            ended = True
+        closed = any(event & select.POLLHUP for _, event in poll.poll(_LOOK_MS))
+        if closed:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(_LOOK_MS / 1000)
+        ended = process.poll() is not None
         while data := _available(pipe):
             said = (said + data)[-_REASON_BYTES:]
             if says is not None:
