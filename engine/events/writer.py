@@ -11,6 +11,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+from engine.durable import flush_folder
 from engine.events.codec import encode
 from engine.events.types import Alert, Event
 from engine.private import file_mode
@@ -29,6 +30,8 @@ class EventWriter:
     def __init__(self, path: Path, now: Callable[[], float] = time.time) -> None:
         self._now = now
         self._lock = threading.Lock()
+        self._folder: Path | None = path.parent
+        """Until the log's name in it is on the disk: the bytes of a new file are lost without it."""
         self._descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, file_mode(path.parent))
         self._waiting: deque[bytes] = deque()
         self._waiting_bytes = 0
@@ -57,7 +60,7 @@ class EventWriter:
         """Wait until what was written is on the disk, so that a power cut does not take it. Raises OSError."""
         with self._lock:
             if self._descriptor >= 0 and self._drain():
-                os.fsync(self._descriptor)
+                self._flush()
 
     def close(self) -> None:
         """Try once more to write what waits, then close the file. Later writes are ignored."""
@@ -65,9 +68,15 @@ class EventWriter:
             if self._descriptor >= 0:
                 if self._drain():
                     with suppress(OSError):  # a failing disk has been told of by then, or nobody can be told
-                        os.fsync(self._descriptor)
+                        self._flush()
                 os.close(self._descriptor)
                 self._descriptor = -1
+
+    def _flush(self) -> None:
+        os.fsync(self._descriptor)
+        if self._folder is not None:
+            flush_folder(self._folder)
+            self._folder = None
 
     def _line(self, event: Event) -> bytes:
         return (encode(event, self._now()) + "\n").encode()
