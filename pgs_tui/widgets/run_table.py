@@ -111,4 +111,5 @@ class RunTable(Panel):
         base = BASE_SIGN if row.is_base else " "
         marker = "› " if is_selected else "  "
         sign = row.sign if row.shown else HIDDEN_SIGN
-        return line((marker, "focus"), (sign, row.role if row.shown else "dim"), (base, "accent"), (" ", "text"), *name, *told)
+        front = ((marker, "focus"), (sign, row.role if row.shown else "dim"), (base, "accent"), (" ", "text"))
+        return line(*front, *name, *told)
