@@ -38,6 +38,10 @@ SIGNS: dict[ScreenName, tuple[tuple[str, str], ...]] = {
         ("✔ ▲ ✖", "fits the GPU, is tight, does not fit; before a run: how it ended"),
         ("✖ …", "cannot be used, and the first reason why"),
         ("● ○ ■", "a run that is going, is starting, was stopped"),
+        (
+            "▲code",
+            "model.trust_remote_code is on: code that comes with the model would run; asked before it does",
+        ),
         ("◆", "marked to be compared with another one"),
         ("2·4 × 2 048", "batch · passes whose gradients are added up × tokens of the longest sample"),
     ),

@@ -50,6 +50,21 @@ class PickerDialogs(PickerPanes, inherit_bindings=False):
         ]
         self.app.push_screen(Confirm(entry.shown, doubt, answers, self.key_bar.glyphs), take)
 
+    def ask_for_trust(self, entry: Entry, then: Callable[[], None]) -> None:
+        """Whether code that comes with the model may run; Enter alone allows nothing."""
+        from pgs_tui.picking.words import code_of
+        from screens.confirm import Answer, Confirm
+
+        model = entry.model
+
+        def take(answer: str | None) -> None:
+            if answer == "trust":
+                entry.trusted_model = model
+                then()
+
+        answers = [Answer("trust", "I have read that code: let it run"), Answer("stay", "Stay here")]
+        self.app.push_screen(Confirm(entry.shown, f"{code_of(model)}.", answers, self.key_bar.glyphs, marked=1), take)
+
     def show_problems(self, entry: Entry) -> None:
         """All that is wrong with it, with its places."""
         assert entry.checked is not None, "nothing is known of it"

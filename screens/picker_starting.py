@@ -42,6 +42,8 @@ class PickerStarting(PickerDialogs, inherit_bindings=False):
         self.picking.take(read([entry.path]))  # it may have been changed since
         if not entry.is_valid:
             self.show_problems(entry)
+        elif entry.asks_for_trust:
+            self.ask_for_trust(entry, lambda: self.choose(way))
         elif way != "start" or not self.picking.target.is_own or waited == entry.path:
             self.report(entry.path, way)
         elif self.picking.is_judged(entry):

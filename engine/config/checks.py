@@ -275,6 +275,13 @@ def _evaluates_on_training_data(config: Config) -> Note | None:
     return Note(key, f"the model is evaluated on data that it is trained on: {', '.join(sorted(shared))}")
 
 
+def _code_of_the_model_runs(config: Config) -> Note | None:
+    if not config.model.trust_remote_code:
+        return None
+    text = f"Python code that comes with {config.model.name_or_path} runs on this machine, with all that you may do"
+    return Note("model.trust_remote_code", text)
+
+
 RULES = (
     Rule(("data.dataset", "data.sources"), _dataset_is_required),
     Rule(("data.sources", "data.dataset"), _one_way_to_name_the_data),
@@ -282,6 +289,7 @@ RULES = (
     Rule(("train.warmup_steps", "train.warmup_ratio"), _one_warmup),
     Rule(("train.min_learning_rate", "train.learning_rate"), _rates_in_order),
     Rule(("data.eval_split", "data.eval_dataset"), _one_source_of_eval_data),
+    Rule(("model.trust_remote_code", "model.name_or_path"), _code_of_the_model_runs),
     Rule(("model.attn_implementation", "model.torch_dtype"), _flash_attention_needs_bfloat16),
     Rule(("memory.offload_activations", "train.gradient_checkpointing"), _offload_needs_recomputation),
     Rule(("memory.layer_slices", "train.gradient_checkpointing"), _slices_need_recomputation),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from engine.rundir import RunDir, has_checkpoint
 from pgs_tui.format import plain, whole
 from pgs_tui.listing.row import RunRow
+from pgs_tui.picking.words import code_of
 
 
 def why_not_resumed(row: RunRow) -> str:
@@ -42,13 +43,5 @@ def question_before(row: RunRow) -> str:
         start = "It goes on from its newest checkpoint, in its own folder."
     else:
         start = f"It goes on from the checkpoint of step {whole(step)}, in its own folder."
-    code = f" {trusts(config.model.name_or_path)}" if config.model.trust_remote_code else ""
+    code = f" {code_of(config.model.name_or_path)}." if config.model.trust_remote_code else ""
     return start + code
-
-
-def trusts(model: str) -> str:
-    """What `model.trust_remote_code: true` means."""
-    return (
-        f"model.trust_remote_code is on: Python code that comes with {plain(model)} runs on this machine, as you, "
-        "with all that you may do."
-    )

@@ -50,4 +50,6 @@ def _told(entry: Entry) -> str:
         return f"invalid: {entry.checked.problems[0]}"
     run = entry.last_run
     parts = [what_trains(config), plain(", ".join(data_sets(config))), batch_and_length(config)]
+    if entry.runs_code:
+        parts.append("runs the model's own code (model.trust_remote_code)")
     return ", ".join((*parts, *((plain(told_run(run, time.time())),) if run else ())))

@@ -32,6 +32,8 @@ class Entry:
     trouble: str = ""
     must_check: bool = True
     must_estimate: bool = True
+    trusted_model: str = ""
+    """The model whose own code a person has allowed to run."""
 
     @property
     def path(self) -> Path:
@@ -53,6 +55,16 @@ class Entry:
     def is_valid(self) -> bool | None:
         """Whether it can be trained; None while that is not known."""
         return self.checked.is_valid if self.checked else None
+
+    @property
+    def runs_code(self) -> bool:
+        """Whether Python code that comes with the model's files would run."""
+        return bool(self.checked and self.checked.config and self.checked.config.model.trust_remote_code)
+
+    @property
+    def asks_for_trust(self) -> bool:
+        """Whether a person is to be asked before anything is done with it."""
+        return self.runs_code and self.trusted_model != self.model
 
     @property
     def verdict(self) -> str:
@@ -79,6 +91,8 @@ class Entry:
 
     def _searched(self) -> str:
         parts = [self.shown, self.model, self.verdict, {True: "valid", False: "invalid", None: ""}[self.is_valid]]
+        if self.runs_code:
+            parts.append("trust_remote_code")
         if self.checked and self.checked.config:
             parts += [what_trains(self.checked.config), *data_sets(self.checked.config)]
         elif self.checked:
@@ -115,7 +129,9 @@ class Collection:
         """Take in what was found; `known` tells what an earlier search knew of it."""
         for one in found:
             old = known.get(one.path) if known else None
-            entry = Entry(one, old.checked, old.last_run, old.estimate) if old else Entry(one)
+            entry = Entry(one)
+            if old is not None:
+                entry = Entry(one, old.checked, old.last_run, old.estimate, trusted_model=old.trusted_model)
             self._entries[one.path] = entry
 
     def take_runs(self, runs: Mapping[Path, LastRun]) -> None:
@@ -140,8 +156,9 @@ class Collection:
         return list(waiting.values())[:most]
 
     def to_estimate(self, first: Sequence[Entry]) -> Entry | None:
-        """The next config whose memory is to be asked for."""
-        ready = (entry for entry in (*first, *self) if entry.is_valid and not entry.must_check)
+        """The next config whose memory is to be asked for; none where that would run code nobody has allowed to."""
+        checked = (entry for entry in (*first, *self) if entry.is_valid and not entry.must_check)
+        ready = (entry for entry in checked if not entry.asks_for_trust)
         return next((entry for entry in ready if entry.must_estimate), None)
 
     @property

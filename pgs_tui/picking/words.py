@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pgs_tui.format import gib, value, whole
+from pgs_tui.format import gib, plain, value, whole
 from pgs_tui.picking.checking import data_sets, what_trains
 
 if TYPE_CHECKING:
@@ -32,11 +32,19 @@ def age(seconds: float) -> str:
     return next((f"{seconds / span:.0f} {unit}" for span, unit in _SPANS if seconds >= span), "now")
 
 
+def code_of(model: str) -> str:
+    """What `model.trust_remote_code: true` means."""
+    return (
+        f"model.trust_remote_code is on: Python code that comes with {plain(model)} runs on this machine, as you, "
+        "with all that you may do"
+    )
+
+
 def memory(entry: Entry, hopeless: bool = False) -> str:
     """`15.7 GiB`; `…` while it is being worked out, `–` where there is no answer, or `hopeless`ly none will come."""
     if entry.estimate is not None:
         return f"{gib(entry.estimate.total)} GiB"
-    if entry.is_valid is False or entry.trouble or hopeless:
+    if entry.is_valid is False or entry.trouble or entry.asks_for_trust or hopeless:
         return "–"
     return "…"
 

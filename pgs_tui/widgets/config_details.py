@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pgs_tui.drawing.lines import Line, Role, joined, line, wrapped
 from pgs_tui.format import plain
 from pgs_tui.picking.collection import Entry
-from pgs_tui.picking.words import RUN_WORDS, how_it_trains, memory, told_run, what_it_does
+from pgs_tui.picking.words import RUN_WORDS, code_of, how_it_trains, memory, told_run, what_it_does
 from pgs_tui.widgets.config_list import VERDICTS
 from pgs_tui.widgets.panel import Panel
 
@@ -65,6 +65,8 @@ class ConfigDetails(Panel):
         elif entry.checked.config is None:
             yield from (("✖", problem, "bad") for problem in entry.checked.problems)
         else:
+            if entry.runs_code:
+                yield "code", f"▲ {code_of(entry.model)}", "warn"
             yield self._memory(entry)
             yield from self._more(entry)
             yield "trains", plain(what_it_does(entry.checked.config)), "text"
@@ -78,6 +80,12 @@ class ConfigDetails(Panel):
 
     def _memory(self, entry: Entry) -> Fact:
         estimate = entry.estimate
+        if estimate is None and entry.asks_for_trust:
+            return (
+                "memory",
+                "not worked out, as that would run the model's code: p, i and Enter ask first",
+                "dim",
+            )
         if estimate is None:
             return "memory", plain(entry.trouble or self._hopeless) or "being worked out", "dim"
         if not estimate.gpu:

@@ -19,6 +19,8 @@ MARGIN = 2
 LOWEST_WITH_HEAD = 8
 """Lines below which the names of the columns are left out."""
 NAME_CELLS = (16, 40)
+CODE = " ▲code"
+"""Behind the name of a config with `model.trust_remote_code`."""
 VERDICTS: dict[str, tuple[str, Role]] = {
     "fits": ("✔", "good"),
     "tight": ("▲", "warn"),
@@ -174,13 +176,14 @@ class ConfigList(Panel):
         self._first = min(max(self._first, 0), max(len(rows) - height, 0))
 
     def _columns(self, cells: int) -> Columns:
-        longest = max((width(plain(entry.shown)) for entry in self.entries), default=0)
+        names = (width(plain(entry.shown)) + len(CODE) * entry.runs_code for entry in self.entries)
+        longest = max(names, default=0)
         return columns_of(cells - 3, longest, self.without_gpu)
 
     def _row(self, entry: Entry, cells: int, columns: Columns) -> Line:
         chosen = entry.path == self.selected
         marks = line(("›" if chosen else " ", "focus"), ("◆ " if entry.path == self.marked else "  ", "accent"))
-        name = fit(line((plain(entry.shown), "value" if chosen else "text")), max(columns.name - 1, 1))
+        name = _name(entry, chosen, max(columns.name - 1, 1))
         head = (*marks, *name, (" ", "text"))
         if entry.checked is not None and not entry.checked.is_valid:
             return (*head, *line(("✖ ", "bad"), (entry.checked.problems[0], "text" if chosen else "dim")))
@@ -210,6 +213,12 @@ class ConfigList(Panel):
         if role == "good" and entry.warnings:  # such as a GPU that cannot do what the config asks
             sign, role = VERDICTS["tight"]
         return (f"{sign} {plain(entry.verdict)}" if cells > 2 else sign), role
+
+
+def _name(entry: Entry, chosen: bool, cells: int) -> Line:
+    """The config's name, and behind it whether code of its model's would run."""
+    sign = line((CODE, "warn")) if entry.runs_code else ()
+    return (*fit(line((plain(entry.shown), "value" if chosen else "text")), max(cells - line_width(sign), 1)), *sign)
 
 
 def _column(text: str, role: Role, cells: int) -> Line:
