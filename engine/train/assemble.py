@@ -13,7 +13,8 @@ import torch
 from engine.backward.norm import GradientNorms
 from engine.backward.release import GradientRelease
 from engine.backward.tiled_head import tiled_head_of
-from engine.checkpoint import CheckpointStore, NoOriginal, Original, find_original
+from engine.checkpoint.original import NoOriginal, Original, find_original
+from engine.checkpoint.store import CheckpointStore
 from engine.checkpoint.trainer_state import load_progress, restore_optimizer_and_random_state
 from engine.config import Config, Loaded, check_schedule, check_updates
 from engine.data import PreparedData

@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from engine.checkpoint import CheckpointStore, NotEnoughSpaceError, Original, first_not_finite, saved_bytes
 from engine.checkpoint.merge import write_merged
+from engine.checkpoint.original import Original
 from engine.checkpoint.safetensors_file import SourceChangedError
+from engine.checkpoint.store import CheckpointStore, NotEnoughSpaceError
 from engine.checkpoint.trainer_state import save_trainer_state
+from engine.checkpoint.weights import first_not_finite, saved_bytes
 from engine.errors import UserError
 from engine.events import Alert, Checkpoint
 from engine.events.types import CheckpointKind

@@ -27,8 +27,8 @@ from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedModel
 from engine.backward.cut import differentiate_head, forward_to_cut
 from engine.backward.norm import GradientNorms
 from engine.backward.release import GradientRelease
-from engine.checkpoint import Original, find_original
 from engine.checkpoint.merge import write_merged
+from engine.checkpoint.original import Original, find_original
 from engine.config import Train
 from engine.data.feeding.batches import Batch, collate, collate_packs
 from engine.data.feeding.sampler import EpochSampler

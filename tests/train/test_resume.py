@@ -1,13 +1,14 @@
 """A run that was interrupted ends with the very numbers of one that was not."""
 
 import dataclasses
+import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from engine.cli import main
-from engine.events import End, Resume, Step
+from engine.events import End, EventWriter, Resume, Step
 from engine.rundir import RunDir, create_run_dir, read_run_info, this_process, write_run_info
 from engine.train.commands import CommandDesk
 
@@ -44,6 +45,29 @@ def test_the_next_twenty_losses_equal_the_uninterrupted_ones_bit_for_bit(
             other.rows,
             other.epoch,
         )
+
+
+def test_the_log_of_all_steps_is_on_the_disk_before_a_checkpoint_stands(
+    train: Train, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    honest_flush, honest_rename = EventWriter.flush_to_disk, Path.rename
+    flushed: list[int] = []
+    renamed: list[tuple[str, int]] = []
+
+    def flush(writer: EventWriter) -> None:
+        honest_flush(writer)
+        flushed.append(os.fstat(writer._descriptor).st_size)
+
+    def rename(path: Path, target: Path) -> Path:
+        if path.name.startswith(".writing-step-"):
+            steps = (target.parents[1] / "events.jsonl").read_bytes()[: flushed[-1]].count(b'"event":"step"')
+            renamed.append((target.name, steps))
+        return honest_rename(path, target)
+
+    monkeypatch.setattr(EventWriter, "flush_to_disk", flush)
+    monkeypatch.setattr(Path, "rename", rename)
+    train("--train.save_steps", 5, "--data.eval_dataset", "null")
+    assert renamed == [("step-5", 5), ("step-10", 10)]
 
 
 def test_a_checkpoints_path_starts_a_new_run_with_a_parent(train: Train) -> None:

@@ -12,7 +12,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from engine.checkpoint import find_original
+from engine.checkpoint.original import find_original
 from engine.events import Checkpoint
 
 from .conftest import QUICKSTART, Outcome
