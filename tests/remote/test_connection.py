@@ -179,6 +179,23 @@ def test_a_socket_that_a_crash_left_behind_is_no_hindrance(sshd: Sshd, monkeypat
     connection.drop()
 
 
+def test_the_way_through_another_host_is_that_of_the_ssh_config(
+    sshd: Sshd, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    text = sshd.config.read_text()
+    (tmp_path / "config").write_text(text.replace("Host box", "Host gate") + text + "ProxyJump gate\n")
+    monkeypatch.setenv("PGS_TUI_SSH", f"ssh -F {tmp_path}/config")
+    logins = sshd.log.count("Accepted publickey")
+    connection = Connection(HOST)
+    connection.open()
+    assert sshd.log.count("Accepted publickey") == logins + 2
+    assert connection.shell().ask(CHECK, ".", 0).text("host")
+    connection.drop()
+    connection.reopen()
+    assert connection.shell().ask(CHECK, ".", 0).text("host")
+    connection.drop()
+
+
 @pytest.mark.parametrize(
     "lines",
     [
