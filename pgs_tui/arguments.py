@@ -16,7 +16,7 @@ usage: pgs-tui [--gpu NAME | --gpu_memory_gb N]
        pgs-tui compare RUN RUN ...
        pgs-tui replay RUN [--speed N] [--at STEP]
        pgs-tui --once [RUN] [--json]
-       pgs-tui export [RUN] --svg | --text | --csv | --markdown [--panel NAME] [--out FILE]
+       pgs-tui export [RUN] --svg | --text | --csv | --gpus | --markdown [--panel NAME] [--out FILE]
        pgs-tui inspect [CONFIG | RUN] [--row N] [--section.field VALUE ...]
        pgs-tui profile [CONFIG | RUN] [--gpu NAME | --gpu_memory_gb N] [--section.field VALUE ...]
 
@@ -59,7 +59,7 @@ blocks, ascii), PGS_TUI_BELL=1, PGS_TUI_ON_CRITICAL, NO_COLOR. Keys: press ? on 
 FASTEST_REPLAY = 1000.0
 """How many times as fast as it was a run can be played."""
 
-ExportFormat = Literal["svg", "text", "csv", "markdown"]
+ExportFormat = Literal["svg", "text", "csv", "gpus", "markdown"]
 FORMATS_OF_FLAGS: dict[str, ExportFormat] = {f"--{name}": name for name in get_args(ExportFormat)}
 
 

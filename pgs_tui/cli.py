@@ -211,7 +211,7 @@ def _once(arguments: Arguments) -> int:
 
 
 def _export(arguments: Arguments) -> int:
-    usage = "pgs-tui export [RUN] --svg | --text | --csv | --markdown [--panel NAME] [--out FILE]"
+    usage = "pgs-tui export [RUN] --svg | --text | --csv | --gpus | --markdown [--panel NAME] [--out FILE]"
     if arguments.words[:1] != ["export"]:
         raise UsageError(f"--{arguments.export_as} belongs to export: {usage}")
     if arguments.export_as is None or len(arguments.words) > 2 or arguments.overrides or arguments.row is not None:

@@ -34,6 +34,7 @@ class DashboardExporting(DashboardShowing):
             Choice("svg", f"{label} as a picture", "SVG"),
             Choice("text", f"{label} as text", "TXT"),
             Choice("csv", "the steps that are seen", "CSV"),
+            *([Choice("gpus", "the readings of its GPUs", "CSV")] if live.history.cards else []),
             Choice("markdown", "the run as a report", "Markdown"),
         ]
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pgs_tui.export.chart_as_svg import chart_as_svg
 from pgs_tui.export.chart_as_text import chart_as_text
 from pgs_tui.export.files import Writing, text
+from pgs_tui.export.gpus_as_csv import gpu_sheet_of
 from pgs_tui.export.picture import picture_of
 from pgs_tui.export.report import report_of
 from pgs_tui.export.steps_as_csv import sheet_of
@@ -15,7 +16,7 @@ from pgs_tui.panel_names import PanelName
 from screens.live import LiveRun
 from screens.readings.looking import Looking
 
-SUFFIXES = {"svg": "svg", "text": "txt", "csv": "csv", "markdown": "md"}
+SUFFIXES = {"svg": "svg", "text": "txt", "csv": "csv", "gpus": "csv", "markdown": "md"}
 """By the format."""
 
 
@@ -30,9 +31,10 @@ class Export:
             "svg": lambda: text(chart_as_svg(picture_of(live, looking, chart, log))),
             "text": lambda: text(chart_as_text(picture_of(live, looking, chart, log), glyphs)),
             "csv": lambda: sheet_of(live.history, looking, live.run.events).write,
+            "gpus": lambda: gpu_sheet_of(live.history, looking, live.run.events).write,
             "markdown": lambda: text(report_of(live, looking, glyphs)),
         }
-        what = {"svg": chart, "text": chart, "csv": "steps", "markdown": "report"}[format]
+        what = {"svg": chart, "text": chart, "csv": "steps", "gpus": "gpus", "markdown": "report"}[format]
         last = live.history.last_step
         self.stem = f"{what}-at-{last}" if last is not None else what
         self.suffix = SUFFIXES[format]

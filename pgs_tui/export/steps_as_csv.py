@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import BinaryIO, TextIO
 
 from engine.events import BadLineError, Step, StepMemory, StepTime, decode
+from pgs_tui.export.cells import Cell, cell
 from pgs_tui.history.axis import Axes
 from pgs_tui.history.history import History
 from pgs_tui.history.log_lines import LONGEST_LINE
@@ -22,7 +23,6 @@ from screens.readings.looking import Looking
 SO_FAR = ("unix_time", "seconds_so_far", "tokens_so_far")
 """Besides the fields of a step: when it was told, and where it stands on the axes of time and tokens."""
 MARKS = "marks"
-Cell = str | int | float | None
 
 
 def _paths() -> Iterator[str]:
@@ -126,16 +126,4 @@ def _told_at(log: BinaryIO, offset: int) -> tuple[float, Step] | None:
 
 def _values_of(step: Step) -> tuple[Cell, ...]:
     """Each of VALUES."""
-    return tuple(_cell(value) for value in _READ(step))
-
-
-def _cell(value: object) -> Cell:
-    """Several rows as one cell, true and false as in the log."""
-    match value:
-        case bool():
-            return str(value).lower()
-        case tuple():
-            return " ".join(map(str, value))
-        case str() | int() | float() | None:
-            return value
-    raise AssertionError(f"a step has no value such as {value!r}")
+    return tuple(cell(value) for value in _READ(step))

@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 import pytest
 from hypothesis import given, settings
 
-from engine.events import Stamped, Step
+from engine.events import Gpu, Stamped, Step
 from engine.rundir import RunDir
 from pgs_tui.arguments import UsageError
 from pgs_tui.export.command import export
@@ -92,6 +92,31 @@ def test_a_run_without_steps_gives_a_table_without_rows(tmp_path: Path) -> None:
     assert table.startswith("step,unix_time") and table.count("\n") == 1
     assert "waiting for the first step" in made(read, "svg") and "waiting" in made(read, "text")
     assert "no step was taken yet" in made(read, "markdown")
+
+
+def test_every_reading_of_the_gpus_is_a_row(night_run: RunDir) -> None:
+    told = [one for one in night(gpus=2).events if isinstance(one.event, Gpu)]
+    rows = rows_of(made(read_run(night_run), "gpus"))
+    assert len(rows) == len(told) > 10
+    for row, one in zip(rows, told, strict=True):
+        gpu = one.event
+        assert isinstance(gpu, Gpu)
+        assert (cell(row, "unix_time"), int(row["index"]), row["throttle"]) == (
+            one.t,
+            gpu.index,
+            " ".join(gpu.throttle),
+        )
+        assert (cell(row, "utilisation"), cell(row, "power")) == (gpu.utilisation, gpu.power)
+
+
+def test_the_readings_are_those_of_the_steps_that_are_seen(night_run: RunDir) -> None:
+    view = View(window=(100.0, 120.0), follow=False)
+    rows = rows_of(made(read_run(night_run), "gpus", view))
+    assert rows and {int(row["step"]) for row in rows} <= set(range(99, 121))
+
+
+def test_without_gpus_there_is_a_table_without_rows(written: Writer) -> None:
+    assert made(read_run(written(stamped(step(1), step(2)))), "gpus").count("\n") == 1
 
 
 @pytest.mark.parametrize("log", [False, True])
