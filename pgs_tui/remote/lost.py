@@ -26,13 +26,21 @@ _NO_MORE_CHANNELS = ("Session open refused by peer", "administratively prohibite
 _REFUSALS = ("Permission denied", "verification failed", "Too many authentication failures")
 
 
+def not_reached(host: str, said: bytes) -> LinkLostError:
+    """The error for a login that ended after `ssh` had said this on stderr."""
+    lines = _lines(said) or ["ssh has ended without a word"]
+    refused = any(sign in line for line in lines for sign in _REFUSALS)
+    return (LinkRefusedError if refused else LinkLostError)(f"{host}: {lines[-1]}")
+
+
 def lost(host: str, said: bytes) -> LinkLostError:
-    """The error for a program that ended after it had said this on stderr."""
-    lines = [shown(line.strip()) for line in said.decode("utf-8", errors="replace").splitlines() if line.strip()]
+    """The error for a channel that ended after `ssh` had said this on stderr."""
+    lines = _lines(said)
     if any(sign in line for line in lines for sign in _NO_MORE_CHANNELS):
         return LinkLostError(f"{host} opens no further channel on this connection (MaxSessions of its sshd)")
     telling = [line for line in lines if not line.startswith(_ABOUT_THE_MASTER)]
-    if not telling:
-        return LinkLostError(f"the connection to {host} has ended")
-    refused = any(sign in line for line in telling for sign in _REFUSALS)
-    return (LinkRefusedError if refused else LinkLostError)(f"{host}: {telling[-1]}")
+    return LinkLostError(f"{host}: {telling[-1]}" if telling else f"the connection to {host} has ended")
+
+
+def _lines(said: bytes) -> list[str]:
+    return [shown(line.strip()) for line in said.decode("utf-8", errors="replace").splitlines() if line.strip()]

@@ -18,7 +18,7 @@ from typing import IO
 
 from pgs_tui.remote.channel import Channel
 from pgs_tui.remote.far_shell import FarShell
-from pgs_tui.remote.lost import LinkLostError, lost
+from pgs_tui.remote.lost import LinkLostError, not_reached
 
 PERSIST_SECONDS = 60
 """So long a connection nobody uses stays open: for the next dashboard, and no longer if this program is killed."""
@@ -58,13 +58,14 @@ class Connection:
 
         What `ssh` says besides goes to `says` (default: stderr). Raises LinkLostError with its reason.
         """
-        with self._alone(wait=True):
+        says = says or sys.stderr.buffer
+        with self._alone(says):
             if not self.stands():
-                self._log_in((), says or sys.stderr.buffer)
+                self._log_in((), says)
 
     def reopen(self) -> None:
         """Log in again without any question, nothing said on the terminal. Raises LinkLostError, LinkRefusedError."""
-        with self._alone(wait=False):
+        with self._alone(None):
             if not self.stands():
                 self._log_in(("-o", "BatchMode=yes"), None)
 
@@ -108,7 +109,7 @@ class Connection:
                     process.terminate()
                     process.wait()
         if process.returncode != 0:
-            raise lost(self.host, said)
+            raise not_reached(self.host, said)
 
     def _control(self, request: str) -> int:
         command = (*self.ssh, "-O", request, *self._through(), "--", self.host)
@@ -123,13 +124,18 @@ class Connection:
             raise LinkLostError(f"the master connection to {self.host} does not answer: {self.socket}") from error
 
     @contextlib.contextmanager
-    def _alone(self, *, wait: bool) -> Iterator[None]:
-        """Two that log in at once would leave a connection behind that nobody knows."""
+    def _alone(self, says: IO[bytes] | None) -> Iterator[None]:
+        """Two that log in at once would leave a connection behind that nobody knows. Without `says` nobody waits."""
         with Path(f"{self.socket}.lock").open("w") as lock:
             try:
-                fcntl.flock(lock, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-            except OSError as error:
-                raise LinkLostError(f"another pgs-tui is just logging in on {self.host}") from error
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                sentence = f"another pgs-tui is logging in on {self.host}"
+                if says is None:
+                    raise LinkLostError(sentence) from error
+                says.write(f"{sentence}; this one waits for it\n".encode())
+                says.flush()
+                fcntl.flock(lock, fcntl.LOCK_EX)
             yield
 
 

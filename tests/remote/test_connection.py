@@ -196,6 +196,17 @@ def test_the_way_through_another_host_is_that_of_the_ssh_config(
     connection.drop()
 
 
+def test_two_that_log_in_at_once_make_one_connection(sshd: Sshd, tmp_path: Path) -> None:
+    logins = sshd.log.count("Accepted publickey")
+    code = "from pgs_tui.remote.ssh import Connection; Connection('box').open(); print('in')"
+    variables = environment(tmp_path, PGS_TUI_SSH=sshd.through(sshd.port))
+    command = (sys.executable, "-c", code)
+    both = [subprocess.Popen(command, env=variables, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    assert [process.communicate()[0] for process in both] == ["in\n", "in\n"]
+    assert sshd.log.count("Accepted publickey") == logins + 1
+    Connection(HOST, tuple(variables["PGS_TUI_SSH"].split())).drop()
+
+
 @pytest.mark.parametrize(
     "lines",
     [
