@@ -12,7 +12,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import IO
 
-from pgs_tui.remote.lost import LinkLostError, lost
+from pgs_tui.remote.lost import LinkLostError, LinkSilentError, lost
 
 _CHUNK = 64 * 1024
 _REASON_BYTES = 4096
@@ -49,7 +49,7 @@ class Channel:
             os.set_blocking(pipe.fileno(), False)
 
     def read(self, patience: float | None) -> bytes:
-        """The next bytes. Raises LinkLostError when none come in time (seconds), or none can come any more."""
+        """The next bytes. Raises LinkSilentError when none come in time (seconds), LinkLostError when none will."""
         with self._in_use:
             self._check_open()
             end = None if patience is None else time.monotonic() + patience
@@ -57,7 +57,7 @@ class Channel:
                 watched = (self._stdout, self._stderr) if self._may_say_more else (self._stdout,)
                 ready = _ready(watched, select.POLLIN, _left(end))
                 if not ready:
-                    raise LinkLostError(f"{self.host} has not answered for {patience:.0f} s")
+                    raise LinkSilentError(f"{self.host} has not answered for {patience:.0f} s")
                 if self._stderr in ready:
                     self._listen()
                 if self._stdout in ready:
@@ -67,12 +67,12 @@ class Channel:
                     return data
 
     def write(self, data: bytes, patience: float | None) -> None:
-        """All of these bytes. Raises LinkLostError when they are not taken in time, or cannot be taken any more."""
+        """All of these bytes. Raises LinkSilentError if they are not taken in time, LinkLostError if never."""
         with self._in_use:
             self._check_open()
             while data:
                 if not _ready((self._stdin,), select.POLLOUT, patience):
-                    raise LinkLostError(f"{self.host} has not taken anything for {patience:.0f} s")
+                    raise LinkSilentError(f"{self.host} has not taken anything for {patience:.0f} s")
                 try:
                     data = data[os.write(self._stdin.fileno(), data) :]
                 except BrokenPipeError as error:

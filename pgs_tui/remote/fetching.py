@@ -13,7 +13,7 @@ from pgs_tui.remote.far_shell import Answer, FarShell
 from pgs_tui.remote.first_look import FirstLook, first_look
 from pgs_tui.remote.link import Link
 from pgs_tui.remote.live_log import LiveLog
-from pgs_tui.remote.lost import LinkLostError, LinkRefusedError
+from pgs_tui.remote.lost import LinkLostError, LinkRefusedError, LinkSilentError
 from pgs_tui.remote.mirror import Mirror
 from pgs_tui.remote.programs import CHECK, Program
 from pgs_tui.remote.same_log import change_of, original_of
@@ -105,6 +105,9 @@ class Fetching:
                     self.link.connecting()
                     self._connection.reopen()
                 self._stay()
+            except LinkSilentError as error:
+                self._connection.drop()  # it might be seconds until the master connection knows
+                self._lose(error)
             except LinkLostError as error:
                 self._lose(error)
             except OSError as error:  # this machine's disk

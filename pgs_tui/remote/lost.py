@@ -16,6 +16,10 @@ class LinkLostError(OSError):
         return self.why
 
 
+class LinkSilentError(LinkLostError):
+    """The other machine has not answered in time. The line may be dead without its master connection knowing it yet."""
+
+
 class LinkRefusedError(LinkLostError):
     """The other machine was reached and lets nobody in without a question, which cannot be asked now."""
 

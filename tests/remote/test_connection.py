@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from engine.rundir import process_start
-from pgs_tui.remote.lost import LinkLostError, LinkRefusedError
+from pgs_tui.remote.lost import LinkLostError, LinkRefusedError, LinkSilentError
 from pgs_tui.remote.programs import CHECK, FOLLOW
 from pgs_tui.remote.ssh import Connection, control_folder, ssh_command
 from tests.remote.proxy import Proxy
@@ -128,7 +128,7 @@ def test_silence_on_the_line_is_told_after_the_patience_of_who_asks(
     shell = connection.shell()
     shell.ask(CHECK, ".", 0)
     proxy.silence()
-    with pytest.raises(LinkLostError, match="has not answered for 0 s"):
+    with pytest.raises(LinkSilentError, match="has not answered for 0 s"):
         shell.ask(CHECK, ".", 0, patience=0.1)
     connection.drop()
     proxy.mend()
