@@ -17,12 +17,12 @@ from engine.health import as_text, settings_of
 from engine.health.advice import with_advice
 from engine.monitor import Sampler
 from engine.rundir import register_run, replace_text, this_process, write_run_info
+from engine.session.answering import refuse_all
 from engine.session.console import copied_to
 from engine.session.control import ControlInbox
 from engine.session.failures import Failure, Whereabouts, explain
 from engine.session.open import Opened, git_revision, open_run, versions
 from engine.session.readings import Readings
-from engine.session.refusing import refuse_all
 from engine.session.session import Session
 from engine.session.started_by import started_by
 from engine.session.stop import StopNow, StopSwitch

@@ -15,7 +15,7 @@ from engine.checkpoint.store import CheckpointStore, find_checkpoint
 from engine.config import Config
 from engine.errors import UserError
 from engine.events.control_file import make_control_file
-from engine.private import make_open, make_private, make_private_dir
+from engine.private import make_open, make_private, make_private_dir, narrow
 from engine.rundir import (
     QUIET_SECONDS,
     RunDir,
@@ -132,6 +132,7 @@ def _as_private_as_asked(run: RunDir, private: bool, is_new: bool) -> str | None
     try:
         if private:
             make_private(run.path)
+            narrow(run.path, run.path)  # what a launcher or an earlier engine has made
         elif is_new:
             make_open(run.path)
     except OSError as error:

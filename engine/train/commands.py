@@ -6,8 +6,8 @@ import time
 from typing import Protocol
 
 from engine.data import PreparedData
-from engine.events import Ack
 from engine.events.control_line import Command, Refused
+from engine.session.answering import answer
 from engine.session.session import Session
 from engine.train.progress import Progress
 from engine.train.telling.step_teller import StepTeller
@@ -55,7 +55,7 @@ class CommandDesk:
     def _obey_new(self) -> None:
         for asked in self._session.inbox.poll():
             ok, message = (False, asked.why) if isinstance(asked, Refused) else self._obey(asked)
-            self._session.emit(Ack(id=asked.id, ok=ok, message=message, cmd=asked.cmd, by=asked.by))
+            answer(self._session, asked, ok, message)
 
     def _obey(self, command: Command) -> tuple[bool, str]:
         """Whether the command could be done, and what came of it."""
@@ -98,7 +98,6 @@ class CommandDesk:
         before = self._trainer.rate_of(step + 1)
         progress.lr_scale = scale
         after = self._trainer.rate_of(step + 1)
-        self._session.say(f"learning rate from step {step + 1} on: {scale:.4g} of its schedule's")
         return True, f"learning rate {before:.4g} -> {after:.4g} from step {step + 1} on, {scale:.4g} of its schedule's"
 
     def _evaluate(self) -> tuple[bool, str]:

@@ -68,7 +68,9 @@ def test_a_run_is_steered_by_commands_and_no_second_engine_gets_into_it(
     last = max(rates)
     resumed = train("--train.max_steps", last + 2, "--train.resume_from", "auto", *STEADY)
     assert resumed.run == run and resumed.of(Step)[-1].lr == 2.5e-4, "the factor goes with the checkpoint"
-    assert "0.25 of its schedule's, as was asked for" in run.console_log.read_text()
+    console = run.console_log.read_text()
+    assert "0.25 of its schedule's, as was asked for" in console
+    assert f"{who()}: pause: pauses after step {paused_after}" in console, "those without a screen see who asked"
 
 
 def test_a_run_goes_on_under_its_own_name_whatever_the_config_is_called(
@@ -79,6 +81,8 @@ def test_a_run_goes_on_under_its_own_name_whatever_the_config_is_called(
     with monkeypatch.context() as patch:
         patch.setattr(CommandDesk, "obey_all", lambda desk: desk._session.stop.request("enough"))
         run = train().run
+    run.path.chmod(0o755)
+    run.console_log.chmod(0o644)
     info = read_run_info(run)
     assert info is not None
     write_run_info(run, replace(info, name="qwen35_4b/a100_40gb", started=info.started - 60))
@@ -87,6 +91,7 @@ def test_a_run_goes_on_under_its_own_name_whatever_the_config_is_called(
     again, started = read_run_info(run), [event for event in read_events(run) if isinstance(event, Start)]
     assert again is not None and again.name == started[-1].config == "qwen35_4b/a100_40gb"
     assert liveness(run) == "finished"
+    assert (run.path.stat().st_mode & 0o777, run.console_log.stat().st_mode & 0o777) == (0o700, 0o600)
 
 
 def test_a_run_may_be_opened_to_others(train: Callable[..., Outcome]) -> None:
