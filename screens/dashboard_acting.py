@@ -74,7 +74,7 @@ class DashboardActing(DashboardShowing):
             self.say("a goes to an alert; w then writes a config with what it advises")
             return
         if why_not := self.live.why_not("files"):
-            self.say(why_not, "warn")
+            self.explain(why_not)
             return
         from screens.alert_writing import base_of, completed, ways_of, why_nothing_to_write
 

@@ -26,7 +26,7 @@ class DashboardExporting(DashboardShowing):
             self.say("there is nothing to export yet: the run's log is being read" if live else "there is no run yet")
             return
         if why_not := live.why_not("files"):
-            self.say(why_not, "warn")
+            self.explain(why_not)
             return
         chart = self._chart_to_export()
         label = WORDS[chart]

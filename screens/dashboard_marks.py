@@ -142,7 +142,7 @@ class DashboardMarks(DashboardLooking):
         elif rows := self.live.rows_of(step, alert):
             if not_here:
                 told = ", ".join(map(str, rows[:MOST_ROWS_TOLD])) + (" …" if len(rows) > MOST_ROWS_TOLD else "")
-                self.say(f"rows {told}: {not_here}", "warn")
+                self.explain(f"rows {told}: {not_here}")
             else:
                 self.post_message(self.Inspecting(rows=rows, step=step))
         elif alert is not None:

@@ -99,7 +99,7 @@ class DashboardPanes(Screen[None], inherit_bindings=False):
         return self.status_line, self.banner, *self.panels, self.cursor_line, self.key_bar
 
     def compose(self) -> ComposeResult:
-        self._fit(*self.app.size)  # styles are worked out once, not twice
+        self._fit(*self.app.size, update=False)  # styles are worked out once, not twice
         yield self.status_line
         yield self.banner
         with self.grid:
@@ -154,8 +154,8 @@ class DashboardPanes(Screen[None], inherit_bindings=False):
         """What there is to fill."""
         return Room(*self.app.size, self.several_ranks)
 
-    def _fit(self, width: int, height: int) -> None:
-        self.update_classes(size_classes(width, height), update=False)
+    def _fit(self, width: int, height: int, update: bool = True) -> None:
+        self.update_classes(size_classes(width, height), update=update)
         self.log_panel.framed = height >= FRAMED_LOG_LINES
         self._place(width, height)
 

@@ -32,7 +32,7 @@ class DashboardSeeing(DashboardMarks):
         if self.live is None:
             self.say("there is no run yet whose data could be inspected")
         elif why_not := self.live.why_not("inspect"):
-            self.say(why_not, "warn")
+            self.explain(why_not)
         else:
             self.post_message(self.Inspecting())
 
@@ -40,7 +40,7 @@ class DashboardSeeing(DashboardMarks):
         if self.live is None:
             self.say("there is no run yet whose memory could be looked at")
         elif why_not := self.live.why_not("profile"):
-            self.say(why_not, "warn")
+            self.explain(why_not)
         else:
             self.post_message(self.Profiling())
 
@@ -54,10 +54,6 @@ class DashboardSeeing(DashboardMarks):
         else:
             self.live.source.try_now()
             self.say(f"trying to reach {self.live.source.where} now")
-
-    def action_baseline(self) -> None:
-        """Show another run below the curves."""
-        self.say("this version cannot show a second run below the curves yet")
 
     def action_glyphs(self) -> None:
         if self.look.ascii_only:

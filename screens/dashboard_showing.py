@@ -12,6 +12,7 @@ from textual.message import Message
 from textual.timer import Timer
 
 from pgs_tui.drawing.lines import Role
+from pgs_tui.drawing.lines import width as cells_of
 from pgs_tui.keys import ScreenName, hints_of
 from pgs_tui.look import Look
 from pgs_tui.view import View
@@ -186,6 +187,14 @@ class DashboardShowing(DashboardDrawing):
             self._message_timer.stop()
         self.key_bar.say(text, role)
         self._message_timer = self.set_timer(MESSAGE_SECONDS, self.key_bar.quiet)
+
+    def explain(self, text: str) -> None:
+        """In place of the keys; in a window where that is too narrow for it."""
+        self.say(text, "warn")
+        if cells_of(text) > self.size.width - 2 and self.is_current:
+            from screens.confirm import Answer, Confirm
+
+            self.app.push_screen(Confirm("not from here", text, [Answer("on", "Go on")], self.key_bar.glyphs))
 
     def panels_changed(self) -> None:
         self.show_now()

@@ -65,7 +65,7 @@ class DashboardSteering(DashboardShowing):
         if self.live is None or not self.live.going:
             self.say(f"there is no run going that could be {what}")
         elif why_not := self.live.why_not("control"):
-            self.say(why_not, "warn")
+            self.explain(why_not)
         else:
             return self.live
         return None

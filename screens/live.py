@@ -171,7 +171,12 @@ class LiveRun:
 
     def at_cursor(self, looking: Looking) -> CursorReading:
         """What is told of the step under the cursor."""
-        return cursor_reading(looking, looking.at is not None and self.source.has_spike(looking.at.step))
+        apart = ""
+        if looking.baseline is not None:
+            from screens.readings.baseline import from_baseline
+
+            apart = from_baseline(self.history, looking, "loss")
+        return cursor_reading(looking, looking.at is not None and self.source.has_spike(looking.at.step), apart)
 
     def status_changes_in(self) -> float:
         """In how many seconds there will be something else to say of its state, should no news come."""
@@ -267,7 +272,7 @@ class LiveRun:
         back = f"{own_command()} {self._again} {shlex.quote(self.source.address)}"
         situation = self._situation()
         if situation.outcome == "running" and self._again == "attach":
-            goes_on = "goes on, as far as is known" if situation.is_cut_off else "goes on"
+            goes_on = "goes on, as far as is known," if situation.is_cut_off else "goes on"
             return f"{name} {goes_on}{where}. Come back with: {back}"
         end = self.history.end
         why = f"\n{plain(end.reason)}" if end is not None and end.status == "failed" and end.reason else ""

@@ -25,7 +25,7 @@ def main() -> int:
     question = json.load(sys.stdin)
     try:
         answer: dict[str, Any] = {"words": words_of(Path(question["config"]), question["ids"])}
-    except (UserError, ValueError) as error:
+    except UserError as error:
         answer = {"problem": str(error)}
     json.dump(answer, sys.stdout)
     return 0
@@ -35,13 +35,16 @@ def words_of(config: Path, ids: Sequence[int]) -> list[str]:
     """The text of each id; bytes that are no whole character become the replacement character.
 
     Raises:
-        UserError, ValueError: the config cannot be read, or its tokenizer is not on this machine.
+        UserError: the config cannot be read, or its tokenizer is not on this machine.
     """
-    from engine.config import load_config
+    from engine.config import ConfigError, load_config
     from engine.data.encoding.token_bytes import TokenBytes
     from engine.inspect.torchless import load_tokenizer_without_torch
 
-    model = load_config(config, check_files=False).config.model
+    try:
+        model = load_config(config, check_files=False).config.model
+    except ConfigError:  # its text names a copy of the file that nobody has made by hand
+        raise UserError("the run's config cannot be read") from None
     safe = model.model_copy(update={"trust_remote_code": False})
     tokens = TokenBytes(load_tokenizer_without_torch(_cached_folder(model.name_or_path), safe))
     return [tokens.of(token_id).decode(errors="replace") for token_id in ids]

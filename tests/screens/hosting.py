@@ -20,13 +20,12 @@ from screens.live import LiveRun
 
 
 class Host(PgsApp):
-    """The application, with a run that only the test knows."""
+    """The application, with a run that only the test knows; `goal` says how it is looked at."""
 
-    def __init__(self, run: RunDir, name: str, look: Look, now: float) -> None:
-        source = LocalRun(run, name)
-        super().__init__(AttachTo(source), look)
+    def __init__(self, goal: AttachTo, look: Look, now: float) -> None:
+        super().__init__(goal, look)
         self.now = now
-        self.live = LiveRun(source, lambda: self.now)
+        self.live = LiveRun(goal.source, lambda: self.now, goal.readonly)
 
     def open(self) -> None:
         self.dashboard.live = self.live
@@ -53,8 +52,10 @@ async def hosted(
     name: str = "quickstart",
     look: Look | None = None,
     now: float = 1000.0,
+    goal: AttachTo | None = None,
 ) -> AsyncIterator[tuple[Host, Pilot[Goodbye]]]:
-    app = Host(RunDir(path), name, look or Look(), now)
+    """A dashboard of a run whose folder is `path`, or of another `goal`."""
+    app = Host(goal or AttachTo(LocalRun(RunDir(path), name)), look or Look(), now)
     async with app.run_test(size=size) as pilot:
         await pilot.pause()
         yield app, pilot

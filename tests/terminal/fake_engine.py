@@ -1,7 +1,7 @@
 """An engine that only writes events: `fake_engine.py train --config C --run-dir DIR`, steered by the environment.
 
 FAKE_PAST steps are written at once, then one each FAKE_DT seconds up to FAKE_STEPS. FAKE_GPU=1 reports a GPU.
-FAKE_SPIKE and FAKE_NAN name a step each. It obeys `stop`.
+FAKE_SPIKE and FAKE_NAN name a step each, FAKE_RECORD=1 keeps the batch of the former. It obeys all commands.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from engine.events import (
     StepTime,
 )
 from engine.events.console import format_step
+from engine.events.control_line import Command, Refused, parse_command
 from engine.rundir import RunDir, register_run, this_process, write_run_info
 
 
@@ -47,6 +48,8 @@ class FakeEngine:
         self.total = int(setting("FAKE_STEPS", 100))
         self.has_gpu = os.environ.get("FAKE_GPU") == "1"
         self.clock = time.time()
+        self.rate = 1e-5
+        self.commands_read = 0
         self.events = EventWriter(run.events, now=lambda: self.clock)
         info = this_process(run, name)
         write_run_info(run, info)
@@ -77,7 +80,7 @@ class FakeEngine:
                 time.sleep(dt)
                 self.clock = time.time()
             self.step(number, dt)
-            if self.asked_to_stop():
+            if self.asked_to_stop(number):
                 return self.end("stopped", f"asked to stop at step {number}", number)
         return self.end("finished", "all steps done", self.total)
 
@@ -106,7 +109,7 @@ class FakeEngine:
             step=number,
             epoch=number / self.total * 2,
             loss=loss,
-            lr=1e-5,
+            lr=self.rate,
             grad_norm=norm,
             dt=seconds,
             tokens=1024,
@@ -146,6 +149,8 @@ class FakeEngine:
         self.events.write(Host(cpu=187, rss=1.2, disk_free=312, cores=2, memory_available=19.0, memory_total=24.0))
 
     def spike(self, number: int, loss: float) -> None:
+        if os.environ.get("FAKE_RECORD") == "1":
+            self.record(number, loss)
         advice = Advice(key="train.learning_rate", value=5e-6, why="halves the step where the loss jumped")
         self.events.write(
             Alert(
@@ -162,15 +167,69 @@ class FakeEngine:
             )
         )
 
-    def asked_to_stop(self) -> bool:
+    def record(self, number: int, loss: float) -> None:
+        losses = [None, *(round(self.random.expovariate(0.5), 3) for _ in range(39))]
+        rows = [
+            {
+                "row": row,
+                "file": "/data/chats.jsonl",
+                "line": row + 1,
+                "input_ids": list(range(100, 140)),
+                "has_loss": [False] + [True] * 39,
+                "losses": losses,
+            }
+            for row in (8812, 8813)
+        ]
+        self.run.spikes.mkdir(exist_ok=True)
+        left_out = {"rows": [8814], "tokens": 77}
+        record = {"v": 1, "step": number, "loss": loss, "grad_norm": None, "rows": rows, "left_out": left_out}
+        self.run.spike(number).write_text(json.dumps(record))
+
+    def asked_to_stop(self, step: int) -> bool:
+        """Obey what is new in `control.jsonl`, wait in a pause; True where the run is to stop."""
+        stops, paused = False, False
+        while True:
+            for command in self.new_commands():
+                ok, message = self.obey(command, step)
+                cmd = command.cmd
+                self.events.write(Ack(id=command.id, ok=ok, message=message, cmd=cmd, by=command.by))
+                stops = stops or cmd == "stop"
+                paused = cmd == "pause" or (paused and cmd != "resume")
+                if cmd in ("pause", "resume"):
+                    self.events.write(Phase(name="paused" if paused else "training"))
+            if stops or not paused:
+                return stops
+            time.sleep(0.02)
+            self.clock = time.time()
+
+    def obey(self, command: Command | Refused, step: int) -> tuple[bool, str]:
+        if isinstance(command, Refused):
+            return False, command.why
+        match command.cmd:
+            case "checkpoint":
+                path = f"checkpoints/step-{step}"
+                self.events.write(
+                    Checkpoint(step=step, path=path, seconds=0.1, bytes=9_000_000, checkpoint_kind="step")
+                )
+                return True, f"saved step {step}"
+            case "evaluate":
+                self.events.write(Eval(step=step, loss=1.71, tokens=4096))
+                return True, "loss 1.71"
+            case "scale_lr":
+                before, self.rate = self.rate, self.rate * command.args["factor"]
+                return True, f"learning rate {before:g} -> {self.rate:g} from step {step + 1} on"
+            case "stop":
+                return True, f"stops after step {step} with a checkpoint"
+            case "pause":
+                return True, f"pauses after step {step}"
+        return True, f"goes on after step {step}"
+
+    def new_commands(self) -> list[Command | Refused]:
         if not self.run.control.exists():
-            return False
-        for text in self.run.control.read_text().splitlines():
-            record = json.loads(text)
-            if record["cmd"] == "stop":
-                self.events.write(Ack(id=record["id"], ok=True, message="stopping after this step"))
-                return True
-        return False
+            return []
+        lines = self.run.control.read_bytes().split(b"\n")[:-1]
+        new, self.commands_read = lines[self.commands_read :], len(lines)
+        return [parse_command(line) for line in new if line.strip()]
 
     def end(self, status: str, reason: str, step: int) -> int:
         path = f"checkpoints/step-{step}"
