@@ -46,7 +46,7 @@ class RunsDialogs(RunsPanes, inherit_bindings=False):
         if self.readonly:
             self.say(READONLY, "warn")
         elif row.where:
-            self.say(f"that is for the list over there: pgs-tui runs {row.path.parent} on {plain(row.where)}", "warn")
+            self.say(f"only the list on {plain(row.where)} itself does that: pgs-tui runs {row.path.parent}", "warn")
         elif row.life is None:
             self.say(plain(row.trouble), "warn")
         else:
@@ -160,6 +160,9 @@ class RunsDialogs(RunsPanes, inherit_bindings=False):
         if self.readonly:
             self.say(READONLY, "warn")
             return
+        if row.where:
+            self._tell_command(row)
+            return
         if why := why_not_resumed(row):
             self.say(why, "warn")
             return
@@ -169,6 +172,20 @@ class RunsDialogs(RunsPanes, inherit_bindings=False):
             self.say(f"its config cannot be used any more: {plain(str(error).splitlines()[0])}", "warn")
             return
         self._ask_whether("resume", f"{plain(row.id)}: {question}", "Go on with it", lambda: self.resume(row))
+
+    def _tell_command(self, row: RunRow) -> None:
+        """What goes on with a run of another machine, there."""
+        from pgs_tui.listing.resuming import resume_command
+        from screens.text_page import TextPage, as_written
+
+        command = resume_command(row)
+        self.app.copy_to_clipboard(command)
+        text = (
+            f"It takes the Python of {row.where} to go on with it. There:\n\n  {command}\n\n"
+            "That goes on in its own folder, from its newest checkpoint; within tmux, or with nohup before it, it "
+            "outlives the connection. The command has been copied to the clipboard."
+        )
+        self.app.push_screen(TextPage(row.name, lambda cells: as_written(text, cells), self.key_bar.glyphs))
 
     def _ask_whether(self, title: str, question: str, yes: str, then: Callable[[], None]) -> None:
         """Enter alone changes nothing."""

@@ -20,7 +20,7 @@ from pgs_tui.widgets.drawn import Drawn
 from pgs_tui.widgets.key_bar import KeyBar
 from pgs_tui.widgets.run_details import RunDetails
 from pgs_tui.widgets.run_list import RunList
-from pgs_tui.widgets.status_line import StatusLine
+from pgs_tui.widgets.status_line import NARROWEST_NAME, StatusLine
 from screens.runs_status import nothing_to_list, status_of, told_beside
 
 STYLE_SHEET = Path(__file__).with_name("runs.tcss")
@@ -76,7 +76,7 @@ class RunsPanes(Screen[None], inherit_bindings=False):
 
     def on_resize(self, event: Resize) -> None:
         self.update_classes(size_classes(*event.size))
-        self.call_after_refresh(self.show_details)
+        self.call_after_refresh(self.show_now)
 
     def show_now(self) -> None:
         """Bring everything on the screen up to date."""
@@ -85,7 +85,7 @@ class RunsPanes(Screen[None], inherit_bindings=False):
         self.list.total, self.list.beside = len(listing.rows), told_beside(listing)
         self.list.said = nothing_to_list(listing, self.known_folders)
         self.list.show(listing.shown())
-        self.status_line.show(status_of(listing))
+        self.status_line.show(status_of(listing, max(self.app.size.width // 4 - 1, NARROWEST_NAME)))
         self.show_details()
 
     def show_details(self) -> None:

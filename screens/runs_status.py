@@ -22,11 +22,20 @@ def place_of(listing: Listing) -> str:
     return plain(folder_name(where) if isinstance(where, Path) else str(where))
 
 
-def status_of(listing: Listing) -> Status:
-    """Folder, how far the look is, what all runs take of the disk."""
+def short_place(listing: Listing, cells: int) -> str:
+    """Where the runs are in so many cells: of a long path its end, with the machine before it."""
+    place = place_of(listing)
+    if len(place) <= cells or listing.where is None:
+        return place
+    host = "" if isinstance(listing.where, Path) else plain(f"{listing.where.target}:")
+    return f"{host}…{place[len(place) - max(cells - len(host) - 1, 1) :]}"
+
+
+def status_of(listing: Listing, cells: int) -> Status:
+    """Folder in at most so many cells, how far the look is, what all runs take of the disk."""
     sign, state, role = _state(listing)
     there = f"{size(listing.size)} on disk" if listing.rows else "no runs yet" if not listing.searched else ""
-    return Status(name=place_of(listing), state=state, sign=sign, role=role, age=there)
+    return Status(name=short_place(listing, cells), state=state, sign=sign, role=role, age=there)
 
 
 def _state(listing: Listing) -> tuple[str, str, Role]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 from engine.rundir import RunDir, has_checkpoint
 from pgs_tui.format import plain, whole
 from pgs_tui.listing.row import RunRow
@@ -11,7 +13,7 @@ from pgs_tui.picking.words import code_of
 def why_not_resumed(row: RunRow) -> str:
     """One sentence; empty where nothing speaks against it."""
     if row.where:
-        return f"that machine's Python has to do it; there: {resume_command(row)}"
+        return f"it takes the Python of {plain(row.where)} to go on with it"
     if row.is_going:
         return f"{plain(row.name)} is still going on; Enter attaches to it"
     if row.life is None:
@@ -25,8 +27,6 @@ def why_not_resumed(row: RunRow) -> str:
 
 def resume_command(row: RunRow) -> str:
     """What goes on with the run where it is."""
-    import shlex
-
     words = ("pgs", "train", "--config", str(RunDir(row.path).config_yaml), "--run-dir", str(row.path))
     return shlex.join((*words, "--train.resume_from", "auto"))
 
