@@ -109,6 +109,18 @@ RECIPES: tuple[Recipe, ...] = (
         aim=Aim(peak=14.5),
     ),
     Recipe(
+        name="all_4x4096_full_offload_fp8",
+        title="all weights, 4x4096, full, tiled head, offload, FP8",
+        rows=4,
+        length=4096,
+        keys={
+            "memory.tiled_head": True,
+            "memory.offload_activations": True,
+            "memory.layer_slices": 2,
+            "memory.float8_training": True,
+        },
+    ),
+    Recipe(
         name="all_4x4096_free",
         title="all weights, 4x4096, memory no concern",
         rows=4,

@@ -11,7 +11,13 @@ from tests.bench.training.results import measured
 NOTHING = "not measured yet"
 ABSENT = "-"
 BF16, FP8 = "all_4x4096_free", "all_4x4096_free_fp8"
-OURS_ALL_WEIGHTS = ("all_2x2048_tiled", "all_4x4096_full", "all_4x4096_full_offload", "all_4x4096_free")
+OURS_ALL_WEIGHTS = (
+    "all_2x2048_tiled",
+    "all_4x4096_full",
+    "all_4x4096_full_offload",
+    "all_4x4096_full_offload_fp8",
+    "all_4x4096_free",
+)
 """Recipes that do the same job as TRL's runs of the same size."""
 
 
