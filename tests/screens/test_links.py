@@ -153,3 +153,17 @@ async def test_a_record_that_is_broken_is_told(tmp_path: Path) -> None:
         await app.deliver(pilot, Update(events=(*training().events, *stamped(SPIKE)), life="live"))
         await pilot.press("a", "enter")
         await until(pilot, lambda: "is no record of a step" in app.texts["keys"])
+
+
+async def test_a_terminal_that_gets_lower_keeps_its_keys_in_sight_below_what_is_said(tmp_path: Path) -> None:
+    far = FarRun(tmp_path)
+    shown: list[list[str]] = []
+    for begins in ((60, 15), (80, 24)):
+        async with hosted(tmp_path, begins, goal=AttachTo(far)) as (app, pilot):
+            await app.deliver(pilot, training())
+            await told(app, pilot, far.become("lost", retry_at=1008.0, why="box: Connection reset by peer"))
+            await pilot.resize_terminal(60, 15)
+            await pilot.pause()
+            shown.append(screen_text(app))
+    assert "q leave, run goes on" in shown[0][-1]
+    assert shown[0] == shown[1], "it is laid out like one that was as low from the start"
