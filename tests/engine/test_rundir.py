@@ -157,6 +157,34 @@ def test_who_lives_is_judged_by_process_boot_container_and_silence(
     assert judged(INFO, facts, (1001.0, "failed"), silent) == "failed"
 
 
+TRAINS = """
+import sys
+from pathlib import Path
+from engine.events import EventWriter, Phase
+from engine.rundir import RunDir, this_process, write_run_info
+run = RunDir(Path(sys.argv[1]))
+write_run_info(run, this_process(run, "in a container"))
+EventWriter(run.events).write(Phase(name="training"))
+print("trains", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_an_engine_in_a_container_is_not_looked_for_among_the_processes_outside(tmp_path: Path) -> None:
+    apart = ["unshare", "-pf", "--mount-proc", *([] if os.geteuid() == 0 else ["-r"])]
+    if not shutil.which("unshare") or subprocess.run([*apart, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("no process namespace of one's own can be made here")
+    run = create_run_dir(tmp_path, "a", NOON)
+    command = [*apart, sys.executable, "-c", TRAINS, str(run.path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as engine:
+        assert engine.stdout is not None and engine.stdout.readline() == "trains\n"
+        info = read_run_info(run)
+        assert info is not None and info.pid < 10, "its number in there; outside this is another process, or none"
+        assert liveness(run) == "elsewhere"
+        engine.communicate("")
+    assert liveness(run, now=time.time() + LOST_SECONDS + 1) == "lost"
+
+
 @pytest.mark.parametrize("change", [{"pid": "../7"}, {"pid": -1}, {"pid": True}, {"host": 5}, {"started": "now"}])
 def test_a_run_json_that_names_no_process_is_none(tmp_path: Path, change: dict[str, object]) -> None:
     run = started(tmp_path)
