@@ -10,13 +10,21 @@ from pgs_tui.keys import bindings_of
 from screens.dashboard_acting import DashboardActing
 from screens.dashboard_arranging import DashboardArranging
 from screens.dashboard_asking import DashboardAsking
+from screens.dashboard_baseline import DashboardBaseline
 from screens.dashboard_exporting import DashboardExporting
 from screens.dashboard_panes import STYLE_SHEET
 
 __all__ = ["STYLE_SHEET", "DashboardScreen"]
 
 
-class DashboardScreen(DashboardActing, DashboardArranging, DashboardAsking, DashboardExporting, inherit_bindings=False):
+class DashboardScreen(
+    DashboardActing,
+    DashboardArranging,
+    DashboardAsking,
+    DashboardBaseline,
+    DashboardExporting,
+    inherit_bindings=False,
+):
     """Give it a run with `follow`. It reports with `Leaving` that the person wants to go."""
 
     BINDINGS: ClassVar[list[BindingType]] = list(bindings_of("dashboard"))

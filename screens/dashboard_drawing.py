@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from textual.timer import Timer
@@ -17,6 +18,7 @@ from pgs_tui.widgets.rank_panel import RankPanel
 from screens.dashboard_panes import DashboardPanes
 
 if TYPE_CHECKING:  # what the first frame does not need is imported after it
+    from pgs_tui.comparing.baseline import Baseline
     from screens.live import LiveRun
     from screens.readings.looking import Looking
 
@@ -31,6 +33,7 @@ class DashboardDrawing(DashboardPanes):
     def __init__(self, look: Look) -> None:
         super().__init__(look)
         self.live: LiveRun | None = None
+        self.baseline: Baseline | None = None
         self.view = View(self.arrangement.axis)
         self._drawing = False
         self._rest_timer: Timer | None = None
@@ -79,7 +82,8 @@ class DashboardDrawing(DashboardPanes):
 
     def _looking(self, live: LiveRun) -> Looking:
         rests = self.view.cursor is not None and self._rested == self.view.cursor
-        return live.looking(self.view, self.arrangement.smoothing, read=rests)
+        looking = live.looking(self.view, self.arrangement.smoothing, read=rests)
+        return replace(looking, baseline=self.baseline) if self.baseline is not None else looking
 
     def show_curves(self) -> None:
         """What changed of the panes over the x axis.
@@ -92,7 +96,8 @@ class DashboardDrawing(DashboardPanes):
         self._show_cursor(looking)
         self.compare_ranks(bool(self.live.ranks().ranks))
         shown = [pane for pane in self.panes.values() if pane.display]
-        state = (self.live.version, looking.view, looking.alpha, tuple((pane.id, pane.size) for pane in shown))
+        sizes = tuple((pane.id, pane.size) for pane in shown)
+        state = (self.live.version, looking.view, looking.alpha, sizes, id(self.baseline))
         if state == self._state_drawn:
             return
         self._state_drawn = state

@@ -67,12 +67,12 @@ def told_of(
 
 def delta_words(told: Told, metric: str) -> str:
     """`-0.031 (-1.9 %)`: how far the run is from the baseline."""
-    if told.delta is None:
-        return ""
-    written = wording_of(metric).words(abs(told.delta))
-    sign = "+" if told.delta > 0 else "-" if told.delta < 0 else "±"
-    share = f" ({told.share * 100:+.1f} %)" if told.share is not None and told.share else ""
-    return f"{sign}{written}{share}"
+    return _apart_words(told.delta, told.share, wording_of(metric))
+
+
+def difference_words(value: float | None, base: float | None, wording: Wording) -> str:
+    """The same for a value and that of the baseline; empty where one of them is missing or not finite."""
+    return _apart_words(*_difference(value, base), wording)
 
 
 def step_words(told: Told) -> str:
@@ -107,7 +107,18 @@ def _apart(
     known: float | None, base: History, metric: str, axis: AxisName, place: float, alpha: float | None
 ) -> tuple[float | None, float | None]:
     """The difference to the baseline there, and its share of the baseline's value; None where one has none."""
-    other = value_at(base, metric, axis, place, average_of(base, metric, alpha))
+    return _difference(known, value_at(base, metric, axis, place, average_of(base, metric, alpha)))
+
+
+def _difference(known: float | None, other: float | None) -> tuple[float | None, float | None]:
     if known is None or other is None or not isfinite(known) or not isfinite(other):
         return None, None
     return known - other, (known - other) / abs(other) if other else None
+
+
+def _apart_words(delta: float | None, share: float | None, wording: Wording) -> str:
+    if delta is None:
+        return ""
+    sign = "+" if delta > 0 else "-" if delta < 0 else "±"
+    percent = f" ({share * 100:+.1f} %)" if share else ""
+    return f"{sign}{wording.words(abs(delta))}{percent}"

@@ -77,6 +77,21 @@ def widened(usual: Extent, average: Columns) -> Extent:
     return (lowest if low - reach <= lowest < low else low, highest if high < highest <= high + reach else high)
 
 
+def widened_by_another(usual: Extent, other: Columns) -> Extent:
+    """What a linear axis shows of values that have another curve below them, such as that of another run.
+
+    It may lie farther off than an average may, or where nothing moves nobody would see by how much they differ. Its
+    own far outliers stay out as those of the values do.
+    """
+    low, high = usual
+    lowest, _ = other.extent()
+    if lowest == inf:
+        return usual
+    highest = robust_top(list(other.high), lowest)
+    reach = max(_FAR_SPREADS * (high - low), abs(high))
+    return (lowest if low - reach <= lowest < low else low, highest if high < highest <= high + reach else high)
+
+
 def nice_step(size: float) -> float:
     """The smallest of 1, 2, 5 x 10^n that is not below `size`."""
     if not isfinite(size) or size <= 0:

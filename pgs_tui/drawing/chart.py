@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import inf, isfinite
 
-from pgs_tui.drawing.axes import GUTTER, Limits, canvas_size, choose_limits, robust_top, widened
+from pgs_tui.drawing.axes import GUTTER, Limits, canvas_size, choose_limits, robust_top, widened, widened_by_another
 from pgs_tui.drawing.canvas import Canvas
 from pgs_tui.drawing.chart_layers import (
     BELOW,
@@ -72,8 +72,10 @@ def limits_of(curves: Curves, log: bool, previous: Limits | None) -> Limits | No
         highest = max([high, *(line.extent()[1] for line in lines)])
         return choose_limits(min(positive, default=inf), highest, previous, log=True)
     usual = low, robust_top([*curves.raw.high, *points], low)
-    for one in _lines_of(curves):
-        usual = widened(usual, one)
+    if curves.smooth is not None:
+        usual = widened(usual, curves.smooth)
+    for other in curves.others:
+        usual = widened_by_another(usual, other.columns)
     return choose_limits(*usual, previous)
 
 

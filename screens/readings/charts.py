@@ -36,7 +36,7 @@ def loss(history: History, looking: Looking) -> ChartView:
         if looking.alpha
         else "raw",
         short_note=_short(looking),
-        summary=_usual(looking, "loss") or (" · ".join(parts), *parts[:1]),
+        summary=_with_baseline(history, looking, _usual(looking, "loss") or (" · ".join(parts), *parts[:1])),
     )
 
 
@@ -139,6 +139,16 @@ def _usual(looking: Looking, metric: str) -> tuple[str, ...]:
         return (f"at step {whole(at.step)}",)
     known = f"usually {WORDINGS[metric].usual(usual)}"
     return f"{known} {before}", known
+
+
+def _with_baseline(history: History, looking: Looking, said: tuple[str, ...]) -> tuple[str, ...]:
+    """How far the loss is from the run below the curves comes first: somebody has asked for it."""
+    if looking.baseline is None:
+        return said
+    from screens.readings.baseline import baseline_words
+
+    apart = baseline_words(history, looking)
+    return (*(f"{words} · {said[0]}" for words in apart if said[0]), *apart)
 
 
 def _note(looking: Looking, metric: str) -> str:

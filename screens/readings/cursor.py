@@ -24,12 +24,16 @@ PARTS = (("data", "data"), ("forward", "fwd"), ("backward", "bwd"), ("optimizer"
 ROWS_SHOWN = 4
 
 
-def cursor_reading(looking: Looking, has_batch: bool) -> CursorReading:
-    """The step under the cursor with all its values; `has_batch` says that its batch was recorded token by token."""
+def cursor_reading(looking: Looking, has_batch: bool, from_baseline: str = "") -> CursorReading:
+    """The step under the cursor with all its values; `has_batch` says that its batch was recorded token by token.
+
+    `from_baseline` is how far its loss is from that of the run below the curves.
+    """
     at = looking.at
     if at is None:
         return CursorReading()
-    return CursorReading((Measured("step", whole(at.step)), *_parts(at)), _more(looking, at), _leads_to(at, has_batch))
+    first = (Measured("step", whole(at.step)), *([Measured("less b", from_baseline)] if from_baseline else []))
+    return CursorReading((*first, *_parts(at)), _more(looking, at), _leads_to(at, has_batch))
 
 
 def _parts(at: At) -> list[Measured]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 
-from pgs_tui.drawing.curves import ChartMark, Curves
+from pgs_tui.drawing.curves import ChartMark, Curves, Other
 from pgs_tui.format import plain
 from pgs_tui.history.axis import AxisName
 from pgs_tui.history.history import History
@@ -41,9 +41,18 @@ def curve_of(
             cursor=looking.cursor,
             reference=reference,
             labels=label_of(axis, (start, end)),
+            others=_baseline(looking, metric, columns, alpha),
         )
 
     return reduced
+
+
+def _baseline(looking: Looking, metric: str, columns: int, alpha: float | None) -> tuple[Other, ...]:
+    if looking.baseline is None:
+        return ()
+    from screens.readings.baseline import baseline_curves  # most charts have none
+
+    return baseline_curves(looking, metric, columns, alpha)
 
 
 def _marks(found: Iterable[tuple[float, Mark]]) -> tuple[ChartMark, ...]:

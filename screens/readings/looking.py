@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from math import floor, isfinite, log10
+from typing import TYPE_CHECKING
 
 from pgs_tui.drawing.axes import nice_end
 from pgs_tui.drawing.plot_frame import Sight
@@ -15,6 +16,9 @@ from pgs_tui.history.at_step import At
 from pgs_tui.history.axis import AxisName
 from pgs_tui.history.history import History
 from pgs_tui.view import Ground, View, Window
+
+if TYPE_CHECKING:  # what the first charts do not need is imported after them
+    from pgs_tui.comparing.baseline import Baseline
 
 AXIS_WORDS: dict[AxisName, str] = {
     "step": "steps",
@@ -39,6 +43,8 @@ class Looking:
     ground: Ground | None = None
     at: At | None = None
     """What is known of the step under the cursor."""
+    baseline: Baseline | None = None
+    """The run below the curves."""
 
     @property
     def window(self) -> Window | None:
