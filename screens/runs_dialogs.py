@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pgs_tui.format import plain, whole
 from pgs_tui.listing.labels import Labels, LabelsError, note_of, tags_of, write_labels
@@ -12,6 +13,9 @@ from pgs_tui.listing.listing import Listing, ListView
 from pgs_tui.listing.row import RunRow
 from pgs_tui.look import Look
 from screens.runs_panes import RunsPanes
+
+if TYPE_CHECKING:  # what the first frame does not need is imported after it
+    from pgs_tui.listing.deletion import Deletion
 
 READONLY = "this list was opened with --readonly: nothing is written"
 FILTER_HINT = "words of a name, model, note; tag:x status:failed model:qwen -word; nothing shows all"
@@ -103,53 +107,71 @@ class RunsDialogs(RunsPanes, inherit_bindings=False):
             self.show_now()
 
     def action_delete(self) -> None:
-        from pgs_tui.listing.deletion import NotDeletedError, deletion_of, finish
-
-        if self.listing.tally.removed and not self.readonly:
-            try:
-                for rest in self.listing.tally.removed:
-                    finish(rest)
-                self.say("what was half deleted is gone")
-            except NotDeletedError as error:
-                self.say(str(error), "warn")
-            self.look_again()
+        if self.listing.half_deleted and not self.readonly:
+            self._work(self._finish_deletions, "taking away what was half deleted")
             return
         row = self._changeable()
-        if row is None:
-            return
+        if row is not None:
+            self._work(lambda: self._plan(row), f"looking through {plain(row.id)}")
+
+    def _work(self, work: Callable[[], None], said: str) -> None:
+        """In a thread, as a disk may be slow."""
+        self.say(said)
+        self.run_worker(work, thread=True, group="deleting")
+
+    def _finish_deletions(self) -> None:
+        from pgs_tui.listing.deletion import NotDeletedError, finish
+
+        told = "what was half deleted is gone"
+        try:
+            for rest in self.listing.half_deleted:
+                finish(rest)
+        except NotDeletedError as error:
+            told = str(error)
+        self.app.call_from_thread(self._deleted, told)
+
+    def _plan(self, row: RunRow) -> None:
+        from pgs_tui.listing.deletion import NotDeletedError, deletion_of
+
         try:
             planned = deletion_of(row.path, self._below())
         except NotDeletedError as error:
-            self.say(str(error), "warn")
-            return
+            self.app.call_from_thread(self.say, str(error), "warn")
+        else:
+            self.app.call_from_thread(self._ask_to_delete, row, planned)
+
+    def _ask_to_delete(self, row: RunRow, planned: Deletion) -> None:
         from pgs_tui.listing.words import size
 
-        saved = f", {whole(planned.checkpoints)} checkpoints among them" if planned.checkpoints else ""
+        self.key_bar.quiet()
+        saved = f", {_counted(planned.checkpoints, 'checkpoint')} among them" if planned.checkpoints else ""
         begun = [plain(one.id) for one in self.listing.begun_from(row)]
         used = f" {', '.join(begun)} went on from a checkpoint of it." if begun else ""
-        files = f"{whole(planned.files)} file{'' if planned.files == 1 else 's'}{saved}"
-        question = f"{plain(row.id)}: {size(planned.size)} in {files}, for good.{used}"
-        self._ask_whether("delete", question, "Delete it", lambda: self._delete(row))
+        question = f"{plain(row.id)}: {size(planned.size)} in {_counted(planned.files, 'file')}{saved}, for good.{used}"
+
+        def delete_it() -> None:
+            self.listing.deleting += 1
+            self._work(lambda: self._delete(planned), f"deleting {plain(row.id)}")
+
+        self._ask_whether("delete", question, "Delete it", delete_it)
 
     def _below(self) -> Path | None:
         return self.listing.where if isinstance(self.listing.where, Path) else None
 
-    def _delete(self, row: RunRow) -> None:
-        from pgs_tui.listing.deletion import NotDeletedError, delete, deletion_of
+    def _delete(self, planned: Deletion) -> None:
+        from pgs_tui.listing.deletion import NotDeletedError, delete
 
-        below = self._below()
+        told = f"{plain(planned.path.name)} is deleted"
+        try:
+            delete(planned, self._below())
+        except NotDeletedError as error:
+            told = str(error)
+        self.listing.deleting -= 1
+        self.app.call_from_thread(self._deleted, told)
 
-        def work() -> None:
-            try:
-                delete(deletion_of(row.path, below), below)
-            except NotDeletedError as error:
-                self.app.call_from_thread(self.say, str(error), "warn")
-            else:
-                self.app.call_from_thread(self.say, f"{plain(row.id)} is deleted")
-            self.app.call_from_thread(self.look_again)
-
-        self.say(f"deleting {plain(row.id)}")
-        self.run_worker(work, thread=True, group="deleting")
+    def _deleted(self, told: str) -> None:
+        self.say(told)
+        self.look_again()
 
     def action_resume(self) -> None:
         from pgs_tui.listing.resuming import question_before, why_not_resumed
@@ -197,6 +219,10 @@ class RunsDialogs(RunsPanes, inherit_bindings=False):
 
         answers = [Answer("yes", yes), Answer("no", "Leave it as it is")]
         self.app.push_screen(Confirm(title, question, answers, self.key_bar.glyphs, marked=1), take)
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{whole(number)} {what}{'' if number == 1 else 's'}"
 
 
 def _with_tags(labels: Labels, written: str) -> Labels:

@@ -71,8 +71,8 @@ def nothing_to_list(listing: Listing, known: tuple[str, ...]) -> str:
 def told_beside(listing: Listing) -> str:
     """What was seen beside the runs, in a few words; empty without anything."""
     parts = []
-    if listing.tally.removed:
-        parts.append(f"{len(listing.tally.removed)} half deleted: D takes the rest away")
+    if listing.half_deleted:
+        parts.append(f"{len(listing.half_deleted)} half deleted: D takes the rest away")
     if listing.tally.cut:
         parts.append("there are more folders than were looked into")
     return " · ".join(parts)

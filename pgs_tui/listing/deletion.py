@@ -17,6 +17,8 @@ from pgs_tui.listing.finding import REMOVED
 from pgs_tui.listing.row import GOING
 from pgs_tui.listing.sizes import BLOCK_BYTES
 
+ATTEMPTS = 20
+"""How often files that vanish meanwhile are begun with anew."""
 _LEFT_BY_A_START = frozenset({"console.log", "control.jsonl", "config.yaml", "run.lock", "notes.json"})
 """What may lie in the folder of a run that never got as far as its run.json."""
 
@@ -67,16 +69,22 @@ def delete(planned: Deletion, below: Path | None) -> None:
 
 
 def finish(aside: Path) -> None:
-    """Take away what was moved aside. Raises NotDeletedError with what is left."""
+    """Take away what was moved aside, perhaps beside another one who does. Raises NotDeletedError with what is left."""
     assert aside.name.startswith(REMOVED), "no rest of a deletion"
-    try:
-        if stat.S_ISDIR(aside.lstat().st_mode):
-            shutil.rmtree(aside)
-    except FileNotFoundError:
-        return
-    except OSError as error:
-        why = f"{error.strerror}: {error.filename}" if error.filename else str(error)
-        raise NotDeletedError(f"not all could be deleted; what is left is in {aside} ({why})") from error
+    why = OSError("it stays")
+    for _ in range(ATTEMPTS):
+        try:
+            if stat.S_ISDIR(aside.lstat().st_mode):
+                shutil.rmtree(aside)
+            return
+        except FileNotFoundError as error:  # somebody else has just taken it away, or all of it
+            why = error
+        except OSError as error:
+            why = error
+            break
+    if aside.exists():
+        where = f"{why.strerror}: {why.filename}" if why.filename else str(why)
+        raise NotDeletedError(f"not all could be deleted; what is left is in {aside} ({where})")
 
 
 def _refuse_others(path: Path, below: Path | None) -> None:

@@ -58,6 +58,8 @@ class Listing:
         self.took = 0.0
         """Seconds that the last look took."""
         self.tally = Tally()
+        self.deleting = 0
+        """Runs that are being deleted from here."""
         self._number = 0
         self._scan: Scan | None = None
         self._seen: set[Path] = set()
@@ -104,6 +106,11 @@ class Listing:
     def going(self) -> int:
         """How many are going on."""
         return sum(row.is_going for row in self.rows.values())
+
+    @property
+    def half_deleted(self) -> tuple[Path, ...]:
+        """What is left of deletions that broke off."""
+        return () if self.deleting else tuple(self.tally.removed)
 
     @property
     def size(self) -> int:

@@ -127,7 +127,7 @@ def state_in_words(row: RunRow, now: float) -> str:
     reason = f": {row.summary.reason}" if row.summary and row.summary.reason and not row.is_going else ""
     when = started(row, now)
     since = "" if when == NOTHING else f", started {'just now' if when == 'now' else f'{when} ago'}"
-    by = f" by {row.started_by}" if row.started_by else ""
+    by = f" ({row.started_by})" if row.started_by else ""
     host = f" on {row.host}" if row.host and (row.where or row.life in ("elsewhere", "lost")) else ""
     return plain(f"{_LONG[row.life] if not row.is_paused else 'is paused'}{reason}{since}{by}{host}")
 

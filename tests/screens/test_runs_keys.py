@@ -141,7 +141,8 @@ async def test_a_run_that_goes_on_is_neither_deleted_nor_resumed_nor_played(here
     async with listed(here / "runs") as (screen, pilot):
         for key in ("D", "R", "v"):
             await pilot.press(key)
-            assert "still going on" in texts(screen)["keys"]
+            await until(pilot, lambda: "still going on" in texts(screen)["keys"])
+            screen.key_bar.quiet()
             assert len(screen.app.screen_stack) == 1
 
 
