@@ -178,7 +178,9 @@ class PgsApp(ThemedApp):
         live = self.dashboard.live
         assert live is not None, "there is no run whose memory could be looked at"
         config = live.run.config_yaml
-        self.push_screen(ProfileScreen(self._goal.name, config, self.look, above=True, going=live.going))
+        self.push_screen(
+            ProfileScreen(self._goal.name, config, self.look, above=True, going=live.going, readonly=live.readonly)
+        )
 
     def on_profile_screen_leaving(self, message: ProfileScreen.Leaving) -> None:
         self._leave(message.asking)

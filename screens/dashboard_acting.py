@@ -83,7 +83,7 @@ class DashboardActing(DashboardShowing):
             self.say(why_nothing_to_write(alert.advice))
             return
         start = self.live.history.start
-        is_here = start is not None and not self.live.source.where  # the far machine's paths mean nothing here
+        is_here = start is not None and self.live.is_here  # the far machine's paths mean nothing here
         base = base_of(self.live.run, start.command if start is not None and is_here else None)
         if base is None:
             self.say(f"the config of this run is not known: {self.live.run.config_yaml} is not there", "bad")
@@ -118,7 +118,13 @@ class DashboardActing(DashboardShowing):
 
         hint = "path of a new YAML file"
         lost = f", without the comments of {base.left_out.name}" if base.left_out is not None else ""
-        self.app.push_screen(LinePrompt(f"{way.text}{lost}: write to", proposed_path(base.path), hint), take)
+        self.app.push_screen(LinePrompt(f"{way.text}{lost}: write to", proposed_path(self._near(base)), hint), take)
+
+    def _near(self, base: Base) -> Path:
+        """The file that a new one is named after; of a run elsewhere, one in the folder that the person is in."""
+        if self.live is None or self.live.is_here:
+            return base.path
+        return Path.cwd() / f"{self.live.source.name.replace('/', '-')}.yaml"
 
     def _write(self, base: Base, way: Way, target: Path) -> None:
         from screens.confirm import Answer, Confirm
@@ -142,6 +148,10 @@ class DashboardActing(DashboardShowing):
             written = save(base.path, {**base.changes, **way.changes}, target, overwrite)
         except (OSError, ValueError) as error:
             self._tell("not written", " ".join(str(error).split()))
+            return
+        if self.live is not None and not self.live.is_here:
+            where = self.live.source.where
+            self._tell("written", f"Written: {written}. Its paths are those of {where}: copy it there to train it.")
             return
         going = " once this run has ended" if self.live is not None and self.live.going else ""
         command = f"{own_command()} {shlex.quote(str(written))}"

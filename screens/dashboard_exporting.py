@@ -66,7 +66,7 @@ class DashboardExporting(DashboardShowing):
         from pgs_tui.export.files import export_folder, write_beside
 
         try:
-            folder = Path.cwd() if live.source.where else export_folder(live.run)
+            folder = export_folder(live.run) if live.is_here else Path.cwd()
             path = write_beside(folder, made.stem, made.suffix, made.write)
         except OSError as error:
             self.app.call_from_thread(self.say, f"not written: {error.strerror or error}", "bad")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import time
 from dataclasses import replace
-from threading import Event
+from threading import Event, Thread
 from typing import TYPE_CHECKING
 
 from textual.message import Message
@@ -27,6 +27,8 @@ REFRESH_SECONDS = 0.25
 SLOW_SECONDS = 1.0
 MESSAGE_SECONDS = 8.0
 SOONEST = 0.05
+CLOSING_SECONDS = 1.0
+"""How long whoever leaves waits for a connection that does not end; the end of the program ends it too."""
 LAST_WORDS = 5
 
 
@@ -64,6 +66,10 @@ class DashboardShowing(DashboardDrawing):
         self._gone.set()
         if self._follower is not None:
             self._follower.stop()
+        if self.live is not None:
+            closing = Thread(target=self.live.source.close, daemon=True)
+            closing.start()
+            closing.join(CLOSING_SECONDS)
 
     def follow(self, live: LiveRun, follower: Follower) -> None:
         """Show this run from now on."""

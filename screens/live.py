@@ -85,9 +85,14 @@ class LiveRun:
         return self._intake.shown
 
     @property
+    def is_here(self) -> bool:
+        """True where `run` is the run's own folder, and not one that mirrors it."""
+        return "inspect" in self.source.abilities
+
+    @property
     def run_id(self) -> str:
         """The run's own id, wherever its folder is."""
-        if not self.source.where:
+        if self.is_here:
             return self.run.id
         info = read_run_info(self.run)
         return info.id if info is not None else self.source.name
@@ -95,7 +100,7 @@ class LiveRun:
     @property
     def folder(self) -> str:
         """Where the run is, as a person would name it."""
-        return self.source.address if self.source.where else str(self.run.path)
+        return str(self.run.path) if self.is_here else self.source.address
 
     @property
     def going(self) -> bool:

@@ -32,7 +32,8 @@ class ProfileScreen(ProfileDialogs, inherit_bindings=False):
     """`config` with the `overrides` of the command line, judged by the GPU `target`.
 
     It reports with `Leaving`, `Refused` and `Starting`. `above` says that there is a screen to go back to, `going` that
-    a run goes on there. `command` replaces that of the profiler; tests do that.
+    a run goes on there. `command` replaces that of the profiler; tests do that. With `readonly` nothing is written,
+    measured or started.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = list(bindings_of("profile"))
@@ -83,8 +84,9 @@ class ProfileScreen(ProfileDialogs, inherit_bindings=False):
         above: bool = False,
         going: bool = False,
         command: Sequence[str] | None = None,
+        readonly: bool = False,
     ) -> None:
-        super().__init__(name, Profiling(config.absolute(), tuple(overrides), target), look, going)
+        super().__init__(name, Profiling(config.absolute(), tuple(overrides), target), look, going, readonly)
         self._above = above
         self._command = command
 

@@ -13,6 +13,8 @@ from pgs_tui.profiling.profiling import Profiling
 from pgs_tui.profiling.settings import shown_value
 from screens.profile_choices import ProfileChoices
 
+READONLY = "nothing is written, measured or started: it was opened with --readonly"
+
 
 class ProfileDialogs(ProfileChoices, inherit_bindings=False):
     """Subclasses read a config anew with `open_config`."""
@@ -26,8 +28,8 @@ class ProfileDialogs(ProfileChoices, inherit_bindings=False):
             self.overrides = overrides
             self.name = name
 
-    def __init__(self, name: str, profiling: Profiling, look: Look, going: bool) -> None:
-        super().__init__(name, profiling, look, going)
+    def __init__(self, name: str, profiling: Profiling, look: Look, going: bool, readonly: bool) -> None:
+        super().__init__(name, profiling, look, going, readonly)
         self._run_goes_on = going
 
     def open_config(self) -> None:
@@ -53,7 +55,9 @@ class ProfileDialogs(ProfileChoices, inherit_bindings=False):
             self.say("no setting has these words; Esc shows all again")
 
     def action_measure(self) -> None:
-        if self.profiling.measurement.is_running:
+        if self.readonly:
+            self.say(READONLY)
+        elif self.profiling.measurement.is_running:
             self.say("a measurement goes on; Esc stops it")
         elif self.profiling.what_if is None:
             self.say("the config is being read")
@@ -69,6 +73,9 @@ class ProfileDialogs(ProfileChoices, inherit_bindings=False):
         self.show_now()
 
     def action_write(self) -> None:
+        if self.readonly:
+            self.say(READONLY)
+            return
         what_if = self.profiling.what_if
         if what_if is None or not what_if.to_write:
             self.say("nothing is changed yet that could be written")
@@ -120,6 +127,9 @@ class ProfileDialogs(ProfileChoices, inherit_bindings=False):
         self.open_config()
 
     def action_start(self) -> None:
+        if self.readonly:
+            self.say(READONLY)
+            return
         if self._run_goes_on:
             self.say("a run goes on; write the changes with w, and start them when it has ended")
             return

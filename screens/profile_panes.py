@@ -16,6 +16,7 @@ from textual.widget import Widget
 
 from pgs_tui.drawing.lines import Role, text_of
 from pgs_tui.format import whole
+from pgs_tui.key_tables.key import Need
 from pgs_tui.keys import hints_of
 from pgs_tui.look import GLYPH_NAMES, Look
 from pgs_tui.profiling.profiling import Profiling
@@ -58,8 +59,10 @@ class ProfilePanes(Screen[None], inherit_bindings=False):
     focused: Reactive[Widget | None] = Reactive(None, repaint=False)
     """As every screen has it, but the panes alone repaint when the focus moves, and not the whole screen."""
 
-    def __init__(self, name: str, profiling: Profiling, look: Look, going: bool) -> None:
+    def __init__(self, name: str, profiling: Profiling, look: Look, going: bool, readonly: bool) -> None:
         super().__init__()
+        self.readonly = readonly
+        self.lacking: tuple[Need, ...] = ("control", "files") if readonly else ()
         self.profiling = profiling
         self.filter_words = ""
         self.is_slow = False
@@ -74,7 +77,7 @@ class ProfilePanes(Screen[None], inherit_bindings=False):
         self.phases = PhaseBars(id="phases")
         self.changes = ChangeList(id="changes")
         self.work = WorkPanel(id="work")
-        self.key_bar = KeyBar(hints_of("profile", going), id="keys")
+        self.key_bar = KeyBar(hints_of("profile", going, self.lacking), id="keys")
         for drawn in self.drawn:
             drawn.glyphs = look.glyphs
 
@@ -180,4 +183,4 @@ class ProfilePanes(Screen[None], inherit_bindings=False):
     def action_help(self) -> None:
         from screens.help import HelpScreen
 
-        self.app.push_screen(HelpScreen("profile", self.key_bar.glyphs))
+        self.app.push_screen(HelpScreen("profile", self.key_bar.glyphs, self.lacking))

@@ -16,6 +16,7 @@ from pgs_tui.look import Look
 from pgs_tui.panel_names import PanelName
 from pgs_tui.runs.source import Source
 from pgs_tui.view import View
+from screens.live import LiveRun
 
 STANDARD_OUTPUT = "-"
 
@@ -34,7 +35,7 @@ def export(source: Source, format: ExportFormat, panel: str | None, out: str | N
         said.flush()
         return 0
     try:
-        print(_written(made, source, out), file=said)
+        print(_written(made, read.live, out), file=said)
     except FileExistsError:
         raise UsageError(f"--out {out}: that file exists already; give the name of a new one") from None
     except OSError as error:
@@ -43,11 +44,11 @@ def export(source: Source, format: ExportFormat, panel: str | None, out: str | N
     return 0
 
 
-def _written(made: Export, source: Source, out: str | None) -> Path:
+def _written(made: Export, live: LiveRun, out: str | None) -> Path:
     """Into the run's folder without another word; where the person is, of a run whose folder is not on this machine."""
     if out:
         return write_new(Path(out), made.write)
-    folder = Path.cwd() if source.where else export_folder(source.run)
+    folder = export_folder(live.run) if live.is_here else Path.cwd()
     return write_beside(folder, made.stem, made.suffix, made.write)
 
 

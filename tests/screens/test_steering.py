@@ -17,12 +17,14 @@ from pgs_tui.runs.source import LocalRun
 from screens.commands import Commands
 from screens.confirm import Confirm
 from screens.help import HelpScreen
+from screens.profile import ProfileScreen
 from screens.rate_prompt import RatePrompt, factor_of
 from tests.screens.far_run import FarRun
 from tests.screens.hosting import Host, hosted, screen_text
 from tests.screens.inspecting import until
 from tests.screens.scenes import SPIKE, training
 
+ROOT = Path(__file__).parents[2]
 SIZES = [(60, 15), (80, 24), (120, 36), (200, 50)]
 
 
@@ -166,3 +168,19 @@ async def test_esc_leaves_a_dashboard_that_was_opened_by_itself_open(tmp_path: P
         await app.deliver(pilot, training())
         await pilot.press("escape", "escape")
         assert app.return_value is None and app.screen is app.dashboard
+
+
+async def test_the_profile_of_a_readonly_dashboard_writes_measures_and_starts_nothing(tmp_path: Path) -> None:
+    RunDir(tmp_path).config_yaml.write_text((ROOT / "configs" / "quickstart.yaml").read_text())
+    async with hosted(tmp_path, goal=readonly(tmp_path)) as (app, pilot):
+        await app.deliver(pilot, training())
+        await pilot.press("p")
+        screen = app.screen
+        assert isinstance(screen, ProfileScreen)
+        for key in ("w", "m", "S"):
+            await pilot.press(key)
+            assert app.screen is screen and "--readonly" in " ".join(screen_text(app)), key
+            screen.key_bar.quiet()
+            await pilot.pause()
+            assert "write YAML" not in screen_text(app)[-1]
+    assert {path.name for path in tmp_path.iterdir()} == {"config.yaml"}
