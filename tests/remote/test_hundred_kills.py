@@ -1,20 +1,20 @@
-"""A hundred dashboards die at random moments, here and over ssh: the losses are those of a run nobody watched."""
+"""A hundred dashboards die at random moments, here and over ssh, and the terminal of the run's own start is gone: the
+losses are those of a run that nobody watched."""
 
 import json
 import os
 import random
 import signal
-import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
 
-from engine.rundir import RunDir, liveness
+from engine.rundir import RunDir, liveness, read_run_info
 from tests.remote.sshd import HOST, Sshd
 from tests.terminal.terminal import PATIENCE, Terminal, environment, program
 from tests.terminal.test_full_run import config  # noqa: F401
@@ -30,26 +30,27 @@ KEYS = (b"\t", b"\x1b[C", b"i", b"?", b"\x1b[6~", b"w", b"3", b"l")
 
 
 @contextmanager
-def engine(config: Path, run: Path, variables: dict[str, str]) -> Iterator[RunDir]:  # noqa: F811
-    """The real engine as long as it is needed; once it trains, all others go first at the processor."""
-    words = (sys.executable, "-m", "engine", "train", "--config", str(config), "--run-dir", str(run))
-    run.mkdir(parents=True)
-    with (run.parent / f"{run.name}.out").open("wb") as out:
-        process = subprocess.Popen(
-            (*words, "--train.max_steps", "100000", "--data.eval_every", "100000"),
-            env=variables,
-            stdin=subprocess.DEVNULL,
-            stdout=out,
-            stderr=out,
-            start_new_session=True,
-        )
+def engine(config: Path, run: RunDir, variables: dict[str, str]) -> Iterator[None]:  # noqa: F811
+    """The real engine, started with nohup in a terminal that is gone soon; all others go first at the processor."""
+    words = (sys.executable, "-m", "engine", "train", "--config", str(config), "--run-dir", str(run.path))
+    overrides = ("--train.max_steps", "100000", "--data.eval_every", "100000")
+    shell = Terminal(("bash", "--norc", "-i"), {**variables, "OMP_NUM_THREADS": "1", "PS1": "ready> "})
     try:
-        wait_for_steps(RunDir(run), 1)
-        os.setpriority(os.PRIO_PROCESS, process.pid, 19)
-        yield RunDir(run)
+        shell.wait_for("ready>")
+        shell.type(f"nohup {' '.join((*words, *overrides))} > {run.path}.out 2>&1 &\n".encode())
+        wait_for_steps(run, 1)
+        info = read_run_info(run)
+        assert info is not None and info.started_by == "nohup"
+        os.killpg(shell.process.pid, signal.SIGHUP)
+        os.killpg(os.getpgid(info.pid), signal.SIGHUP)  # as the shell and the system do to a terminal's jobs
     finally:
-        process.terminate()
-        process.wait()
+        shell.close()
+    os.setpriority(os.PRIO_PROCESS, info.pid, 19)
+    try:
+        yield
+    finally:
+        os.kill(info.pid, signal.SIGTERM)
+        wait_until(lambda: liveness(run) == "stopped", run)
 
 
 def losses(run: RunDir) -> dict[int, float]:
@@ -61,21 +62,24 @@ def losses(run: RunDir) -> dict[int, float]:
 
 
 def wait_for_steps(run: RunDir, count: int) -> dict[int, float]:
+    wait_until(lambda: len(losses(run)) >= count, run)
+    return losses(run)
+
+
+def wait_until(holds: Callable[[], bool], run: RunDir) -> None:
     end = time.monotonic() + PATIENCE
-    while len(found := losses(run)) < count:
-        assert time.monotonic() < end, run.path.with_suffix(".out").read_text()
+    while not holds():
+        assert time.monotonic() < end, Path(f"{run.path}.out").read_text()
         time.sleep(0.1)
-    return found
 
 
 def test_a_hundred_killed_dashboards_change_no_loss(config: Path, tmp_path: Path, sshd: Sshd) -> None:  # noqa: F811
     chance = random.Random(0)
     variables = environment(tmp_path, PGS_TUI_SSH=sshd.ssh, XDG_CACHE_HOME=str(tmp_path / "cache"))
+    quiet, watched = (RunDir(tmp_path / f"20260101-000000-{name}") for name in ("quiet", "watched"))
     with ExitStack() as engines:
-        quiet, watched = (
-            engines.enter_context(engine(config, tmp_path / "runs" / name, {**variables, "OMP_NUM_THREADS": "1"}))
-            for name in ("20260101-000000-quiet", "20260101-000000-watched")
-        )
+        for run in (quiet, watched):
+            engines.enter_context(engine(config, run, variables))
         before = len(losses(watched))
         here, there = str(watched.path), f"{HOST}:{watched.path}"
         waiting = [here if number % 3 else there for number in range(KILLS)]
@@ -100,18 +104,11 @@ def test_a_hundred_killed_dashboards_change_no_loss(config: Path, tmp_path: Path
         found = wait_for_steps(watched, before + 1)
         undisturbed = wait_for_steps(quiet, len(found))
         assert found == {step: undisturbed[step] for step in found}
-        wait_until_nobody_follows(watched)
-
-
-def wait_until_nobody_follows(run: RunDir) -> None:
-    """Wait until no `tail` of a dead dashboard is left on the far side."""
-    end = time.monotonic() + PATIENCE
-    while followers := [place for place in Path("/proc").glob("[0-9]*") if is_following(place, run)]:
-        assert time.monotonic() < end, f"still running: {followers}"
-        time.sleep(0.1)
+        wait_until(lambda: not any(is_following(place, watched) for place in Path("/proc").glob("[0-9]*")), watched)
 
 
 def is_following(place: Path, run: RunDir) -> bool:
+    """Whether this process is a `tail` that a dead dashboard left behind on the far side."""
     try:
         words = (place / "cmdline").read_bytes().split(b"\0")
     except OSError:

@@ -1,4 +1,7 @@
-"""The ways people start what is to run for hours: tmux, Slurm, nohup, systemd-run. The engine is the real one."""
+"""The ways people start what is to run for hours: the dashboard, tmux, Slurm, systemd-run. The engine is the real one.
+
+With nohup the run of `tests/remote/test_hundred_kills.py` is started.
+"""
 
 import json
 import os
@@ -12,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from engine.rundir import RunDir, liveness, read_run_info
-from tests.terminal.terminal import PATIENCE, Terminal, environment
+from tests.terminal.terminal import PATIENCE, Terminal, environment, program
 from tests.terminal.test_full_run import config  # noqa: F401
 from tests.terminal.test_tmux import Tmux
 
@@ -43,6 +46,14 @@ def steps(run: RunDir) -> list[int]:
         return []
     lines = run.events.read_bytes().split(b"\n")[:-1]
     return [event["step"] for event in map(json.loads, lines) if event["event"] == "step"]
+
+
+def wait_for_steps(run: RunDir, more: int) -> None:
+    """Wait until the run has so many more steps than now."""
+    before, end = len(steps(run)), time.monotonic() + PATIENCE
+    while len(steps(run)) < before + more:
+        assert time.monotonic() < end, run.console_log.read_text()
+        time.sleep(0.05)
 
 
 def wait_for_liveness(run: RunDir, *wanted: str) -> None:
@@ -96,25 +107,29 @@ def test_a_run_that_loses_its_tmux_saves_itself_and_goes_on_as_a_slurm_job(confi
     assert (run.checkpoints / f"step-{len(steps(run))}").is_dir()
 
 
-def test_a_run_under_nohup_goes_on_when_its_terminal_is_gone(config: Path, tmp_path: Path) -> None:  # noqa: F811
-    shell = Terminal(("bash", "--norc", "-i"), environment(tmp_path, OMP_NUM_THREADS="1", PS1="ready> "))
+def test_s_02_a_run_from_the_dashboard_goes_on_when_the_link_drops_and_after_ctrl_c(
+    config: Path,  # noqa: F811
+    tmp_path: Path,
+) -> None:
+    variables = environment(tmp_path, OMP_NUM_THREADS="1")
+    dashboard = Terminal(program(str(config), "--train.max_steps", "20000"), variables)
+    dashboard.wait_for("● training", "step=")
+    run = the_run(tmp_path)
+    os.killpg(dashboard.process.pid, signal.SIGHUP)
+    dashboard.close()
+    wait_for_steps(run, 3)
+    again = Terminal(program("attach", run.id), variables)
     try:
-        shell.wait_for("ready>")
-        shell.type(f"cd {tmp_path}; nohup {' '.join(engine(config))} > out 2>&1 &\n".encode())
-        run = the_run(tmp_path)
-        info = read_run_info(run)
-        assert info is not None
-        assert info.started_by == "nohup"
-        os.killpg(shell.process.pid, signal.SIGHUP)
-        os.killpg(os.getpgid(info.pid), signal.SIGHUP)  # as the shell and the system do to a terminal's jobs
+        again.wait_for("● training")
+        again.type(b"\x03")
+        again.wait_for("Leave; the run goes on")
+        again.type(b"\r")
+        assert again.wait_for_end() == 0
     finally:
-        shell.close()
-    before = len(steps(run))
-    end = time.monotonic() + PATIENCE
-    while len(steps(run)) <= before + 3:
-        assert time.monotonic() < end, run.console_log.read_text()
-        time.sleep(0.05)
-    assert liveness(run) == "live"
+        again.close()
+    wait_for_steps(run, 3)
+    info = read_run_info(run)
+    assert info is not None and liveness(run) == "live" and info.started_by == "dashboard"
     os.kill(info.pid, signal.SIGTERM)
     wait_for_liveness(run, "stopped")
 
