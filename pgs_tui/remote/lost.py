@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pgs_tui.visible import shown
+from pgs_tui.format import plain
 
 
 class LinkLostError(OSError):
@@ -47,4 +47,4 @@ def lost(host: str, said: bytes) -> LinkLostError:
 
 
 def _lines(said: bytes) -> list[str]:
-    return [shown(line.strip()) for line in said.decode("utf-8", errors="replace").splitlines() if line.strip()]
+    return [plain(line.strip()) for line in said.decode("utf-8", errors="replace").splitlines() if line.strip()]

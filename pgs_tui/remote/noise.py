@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pgs_tui.visible import shown
+from pgs_tui.format import plain
 
 NOISE_BYTES = 64 * 1024
 """So much of it is looked through; a shell that says more than that is not one to talk to."""
@@ -20,7 +20,7 @@ class Noise:
     def lines(self) -> list[str]:
         """What was printed, each line harmless for a terminal; blank ones left out."""
         text = self.data.decode("utf-8", errors="replace")
-        return [shown(line.rstrip("\r")) for line in text.split("\n") if line.strip()]
+        return [plain(line.rstrip("\r")) for line in text.split("\n") if line.strip()]
 
     def told_of(self, host: str) -> str:
         """The note for a person, or nothing for a quiet shell."""
