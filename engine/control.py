@@ -107,7 +107,7 @@ def _waits_for_people(command: Command) -> Callable[[float], None]:
         nonlocal said
         if seconds >= PATIENCE_SECONDS and not said:
             said = True
-            sys.stderr.write(f"pgs: {command.cmd} waits for the end of a step; Ctrl-C leaves, the command stays\n")
+            sys.stderr.write(f"pgs: the engine looks between two steps; Ctrl-C leaves, and {command.cmd} stays asked\n")
 
     return tell
 

@@ -13,7 +13,9 @@ from engine.health.symptoms import SYMPTOMS
 
 SILENT, DEAD = SYMPTOMS["SILENT"], SYMPTOMS["ENGINE_DEAD"]
 GONE = ("gone", "killed")
-LIVES = ("live", "elsewhere")
+UNSEEN = ("elsewhere", "lost")
+"""Engines that cannot be looked at from here; of one that is lost nothing has been heard for long."""
+LIVES = ("live", *UNSEEN)
 WORTH_SAVING = 20
 """Steps from which it is advised to save sooner: saving a large model each few steps costs more than they do."""
 ENGINE_HANGS = "the engine lives and does not get on"
@@ -78,7 +80,7 @@ class ReaderWatch:
         if known is not None and known.severity == silence.severity:
             return ()
         usual = f", usually one every {_seconds(silence.usual)}" if silence.usual is not None else ""
-        words = IS_NOT_SEEN if life == "elsewhere" else self._silent_words
+        words = IS_NOT_SEEN if life in UNSEEN else self._silent_words
         meaning = SILENT.meaning.format(what=silence.what, age=_seconds(silence.age), usual=usual, words=words)
         self._silent = self._alert(known, "SILENT", silence.severity, meaning, step, facts)
         self._silent = replace(self._silent, metric="silence", value=silence.age, baseline=silence.usual)

@@ -16,7 +16,14 @@ from engine.monitoring.summary import Summary, Told
 from engine.printing.paper import Ink, Paper
 
 _MARGIN = 4
-_STYLES = {"ok": "trained", "failed": "error", "killed": "error", "finished": "trained", "unknown": "warning"}
+_STYLES = {
+    "ok": "trained",
+    "failed": "error",
+    "killed": "error",
+    "lost": "error",
+    "finished": "trained",
+    "unknown": "warning",
+}
 
 
 class MonitorPrinter:
@@ -97,6 +104,7 @@ class MonitorPrinter:
             "warning": "something to look at",
             "failed": "the run ended with an error",
             "killed": "the engine vanished",
+            "lost": "its engine is where this machine cannot look, and nothing has been heard of it for long",
         }.get(word, "something is wrong")
         return [Ink(f"health: {word}", self._style(source)), f" ({meaning})"]
 

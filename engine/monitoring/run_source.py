@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 
 from engine.events import Event, EventReader, Resume, Stamped, Start, Step
-from engine.health.reader_watch import ReaderWatch
+from engine.health.reader_watch import UNSEEN, ReaderWatch
 from engine.health.steps_watch import StepsWatch
 from engine.monitoring.settings import settings_in
 from engine.monitoring.source import Health
@@ -56,10 +56,10 @@ class RunSource:
 
     @property
     def state(self) -> str:
-        """One of starting, running, paused, finished, stopped, failed and killed."""
+        """One of starting, running, paused, finished, stopped, failed, killed and lost."""
         if self.summary.end is not None:
             return self.summary.end.status
-        if self._life == "killed" or self._life in ENDED:
+        if self._life in ("killed", "lost", *ENDED):
             return self._life
         if self.summary.phase is None and self.summary.step is None:
             return "starting"
@@ -67,7 +67,7 @@ class RunSource:
 
     @property
     def is_over(self) -> bool:
-        return self.state in (*ENDED, "killed")
+        return self.state in (*ENDED, "killed", "lost")
 
     @property
     def age(self) -> float | None:
@@ -118,7 +118,7 @@ class RunSource:
 
     def _look(self) -> Iterator[Told]:
         now, summary = self._clock(), self.summary
-        if self._life == "elsewhere" and (info := read_run_info(self.run)) is not None:
+        if self._life in UNSEEN and (info := read_run_info(self.run)) is not None:
             self._note(f"it was started on {info.host}, so whether its engine lives cannot be seen from here")
         checkpoint = str(self.run.path / summary.checkpoint.path) if summary.checkpoint else None
         alerts = self._watch.look(

@@ -11,7 +11,7 @@ from engine.incidents import Incident
 from engine.monitoring.summary import Summary, Told
 
 GRAVE: tuple[Severity, ...] = ("error", "critical")
-FAILED = ("failed", "killed")
+FAILED = ("failed", "killed", "lost")
 
 
 @dataclass(frozen=True, slots=True)

@@ -180,6 +180,17 @@ def test_of_a_run_on_another_machine_that_is_silent_nobody_says_that_it_lives(ru
     assert silent["metric"] == "silence" and silent["value"] > 3900
 
 
+def test_a_run_on_another_machine_that_was_silent_for_long_is_lost(run: Written, monitor: Monitor) -> None:
+    run.write(start_of(), Phase(name="training"), age=5000)
+    run.train(range(1, 21), age=4000)
+    run.is_trained_by(NOBODY, host="elsewhere.example")
+    os.utime(run.run.events, (0, time.time() - 4000))
+    code, document = monitor(run.run.path)
+    assert (code, document["state"], document["health"], document["healthy"]) == (1, "lost", "lost", False)
+    assert [one["code"] for one in document["incidents"] if one["open"]] == ["SILENT"]
+    assert main(["monitor", str(run.run.path), "--follow"]) == 1, "nobody waits for it for ever"
+
+
 def test_of_several_processes_the_first_one_tells_the_numbers(run: Written, monitor: Monitor) -> None:
     run.write(start_of(), Phase(name="training"))
     for number in range(1, 41):
