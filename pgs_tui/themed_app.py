@@ -16,6 +16,7 @@ from pgs_tui.frugal import frugal
 from pgs_tui.goals import Goal
 from pgs_tui.look import Look
 from pgs_tui.themes import THEMES
+from pgs_tui.typed_keys import TypedKeys
 
 THEME_SHEET = Path(__file__).with_name("theme.tcss")
 
@@ -30,7 +31,7 @@ class Goodbye:
     next: Goal | None = None
 
 
-class ThemedApp(App[Goodbye], inherit_bindings=False):
+class ThemedApp(TypedKeys[Goodbye], inherit_bindings=False):
     """Subclasses name their style sheets, THEME_SHEET first, and their first screen."""
 
     ENABLE_COMMAND_PALETTE = False
