@@ -67,6 +67,7 @@ class RemoteFollower(Follower):
         self._reader = _MirrorReader(self._fetching, self._past.reader())
         self._preview = EventReader(mirror.run.events, FOLLOWED_BYTES, _position_at(mirror, look.end))
         self._see_life()
+        self._surveyed = True
         yield replace(self._now, columns=survey.blocks, survey=True, log=self._lines())
 
 
