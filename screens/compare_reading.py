@@ -71,10 +71,9 @@ def status_of(comparison: Comparison) -> Status:
 
 
 def _progress(comparison: Comparison) -> tuple[str, str, Role]:
-    loading = sum(run.live.loading for run in comparison.runs)
+    if comparison.loading:
+        return "◐", f"reading {comparison.loading} of {len(comparison.runs)} logs", "accent"
     going = sum(run.live.going for run in comparison.runs)
-    if loading:
-        return "◐", f"reading {loading} of {len(comparison.runs)} logs", "accent"
     return ("●", f"{going} of them going", "good") if going else ("■", "all are over", "dim")
 
 

@@ -102,9 +102,10 @@ class CompareShowing(ComparePanes):
         return False
 
     def on_compare_screen_arrived(self, message: Arrived) -> None:
-        self.comparison.runs[message.place].live.take(message.update)
+        was_loading = self.comparison.loading
+        self.comparison.take(message.place, message.update)
         self._followers[message.place].taken()
-        if not any(run.live.loading for run in self.comparison.runs):
+        if was_loading and not self.comparison.loading:
             gc.freeze()  # long pasts are not looked through again by every collection
         if message.update.survey:
             self.show_now()

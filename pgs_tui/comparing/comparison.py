@@ -12,6 +12,7 @@ from pgs_tui.comparing.table import Told, measured, told_of
 from pgs_tui.drawing.curves import Curves
 from pgs_tui.history.axis import AxisName
 from pgs_tui.history.history import History
+from pgs_tui.runs.follow import Update
 from pgs_tui.view import View, Window
 
 SMOOTHING = 0.98
@@ -38,6 +39,17 @@ class Comparison:
         self.view = View()
         self.shown = Shown()
         self._measure: History | None = None
+        self._heard: set[int] = set()
+
+    def take(self, place: int, update: Update) -> None:
+        """Take in news of one of the runs."""
+        self.runs[place].live.take(update)
+        self._heard.add(place)
+
+    @property
+    def loading(self) -> int:
+        """How many of the logs have not been read yet."""
+        return sum(place not in self._heard or run.live.loading for place, run in enumerate(self.runs))
 
     @property
     def base(self) -> Compared:

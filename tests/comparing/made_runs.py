@@ -35,16 +35,18 @@ def told(losses: Sequence[float | None], every: float = 1.0, first: int = 1, **f
     return [begin, *steps]
 
 
-def resumed(events: list[Stamped], from_step: int, losses: Sequence[float]) -> list[Stamped]:
+def resumed(events: list[Stamped], from_step: int, losses: Sequence[float], **fields: Any) -> list[Stamped]:
     """The same after a resume, whose steps replace those behind `from_step`."""
     t = events[-1].t + 500
-    again = [Stamped(t + place, step(from_step + 1 + place, loss)) for place, loss in enumerate(losses)]
+    again = [Stamped(t + place, step(from_step + 1 + place, loss, **fields)) for place, loss in enumerate(losses)]
     return [*events, Stamped(t, Resume(from_step=from_step, checkpoint="checkpoints/step")), *again]
 
 
 def evaluated(events: list[Stamped], losses: dict[int, float]) -> list[Stamped]:
-    """The same with evaluations, told at the end."""
-    evals = [Stamped(events[-1].t, Eval(step=number, loss=loss, tokens=10)) for number, loss in losses.items()]
+    """The same with evaluations, told at the end, each of them better than the one before."""
+    evals = [
+        Stamped(events[-1].t, Eval(step=number, loss=loss, tokens=10, best=True)) for number, loss in losses.items()
+    ]
     return [*events, *evals]
 
 
