@@ -17,6 +17,7 @@ from engine.errors import UserError
 from engine.rundir import RunDir
 
 _HELD_BY_ANOTHER = (errno.EACCES, errno.EAGAIN)
+_KNOWS_NO_LOCKS = (errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL)
 _MOST_SAID = 300
 
 
@@ -51,6 +52,8 @@ class RunLock:
             os.close(descriptor)
             if error.errno in _HELD_BY_ANOTHER:
                 raise RunLockedError(_refusal(self._run, holder)) from None
+            if error.errno not in _KNOWS_NO_LOCKS:
+                raise
             self.note = (
                 f"the disk of {self._run.path} knows no locks ({error.strerror}): make sure that no second engine is "
                 "started in this folder"
