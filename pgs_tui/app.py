@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.message import Message
 
-from pgs_tui.goals import SILENT, AttachTo, StartConfig, Waking
+from pgs_tui.goals import AttachTo, StartConfig
 from pgs_tui.look import Look
 from pgs_tui.themed_app import THEME_SHEET, Goodbye, ThemedApp
+from pgs_tui.waking import SILENT, Waking
 from screens.dashboard import STYLE_SHEET, DashboardScreen
 
 if TYPE_CHECKING:  # what the first frame does not need is imported after it

@@ -36,7 +36,7 @@ anything is downloaded, and what other values of its keys would change.
                           Shift, or Option on a Mac, to select text)
   --readonly              with attach and runs: no key changes a run or writes a file
   --speed N               with replay: how many times as fast as it was, 1 to 1000
-  --at STEP               with replay: the step to begin with
+  --at STEP               with replay: the step to begin with; with --once and export: the run as it was then
   --once, --json          print the dashboard of a run once, as text or as one line of JSON (docs/export.md)
   --panel NAME            with export --svg or --text: which chart (loss)
   --out FILE              with export: the new file to write; without it a name in the run's folder exports/

@@ -14,18 +14,6 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Waking:
-    """What happens when something critical does: the terminal's bell, and a command for the shell."""
-
-    rings: bool = False
-    command: str | None = None
-
-
-SILENT = Waking()
-"""Nobody is woken."""
-
-
-@dataclass(frozen=True, slots=True)
 class StartConfig:
     """To train a config and watch it."""
 

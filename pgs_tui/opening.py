@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from engine.rundir import RunDir, RunNotFoundError, list_runs, liveness, resolve_run
-from pgs_tui.goals import Attach, AttachTo, Compare, CompareRuns, Replay, Wish
+from pgs_tui.goals import Attach, AttachTo, Compare, CompareRuns, Wish
 from pgs_tui.runs.launcher import Recipe
 from pgs_tui.runs.past import past_of
 from pgs_tui.runs.source import LocalRun, Source
+
+if TYPE_CHECKING:
+    from pgs_tui.replaying.replayed_run import ReplayedRun
 
 FIRST_ANSWER_SECONDS = 30.0
 _GOING_HERE = ("live", "starting")
@@ -74,7 +78,7 @@ def opened(wish: Wish) -> AttachTo | CompareRuns:
         return _attached(wish)
     if isinstance(wish, Compare):
         return _compared(wish)
-    return _played(wish)
+    return AttachTo(played(wish.run, wish.speed, wish.at), back=wish.back)
 
 
 def source_of(text: str | None) -> Source:
@@ -129,20 +133,21 @@ def _attached(wish: Attach) -> AttachTo:
     return AttachTo(source_of(wish.run), wish.readonly, wish.back)
 
 
-def _played(wish: Replay) -> AttachTo:
+def played(run: str | None, speed: float | None = None, at: int | None = None, plays: bool = True) -> ReplayedRun:
+    """The run of that name as it was, from after the step `at` on. Raises ValueError."""
     from pgs_tui.remote.address import address_of
     from pgs_tui.replaying.replayed_run import ReplayedRun
 
-    if wish.run and address_of(wish.run) is not None:
-        raise NotOpenedError(
-            f"{wish.run}: a run is played on the machine where it is; pgs-tui attach shows it from here"
-        )
-    return AttachTo(ReplayedRun(find_run(wish.run), wish.speed, wish.at), back=wish.back)
+    if run and address_of(run) is not None:
+        raise NotOpenedError(f"{run}: a run is played on the machine where it is; pgs-tui attach shows it from here")
+    return ReplayedRun(find_run(run), speed, at, plays)
 
 
 def _compared(wish: Compare) -> CompareRuns:
     sources = tuple(source_of(one) for one in wish.runs)
-    addresses = [source.address if source.where else str(source.run.path.resolve()) for source in sources]
+    addresses = [
+        str(source.run.path.resolve()) if "inspect" in source.abilities else source.address for source in sources
+    ]
     twice = next((one for one in addresses if addresses.count(one) > 1), None)
     if twice is not None:
         raise NotOpenedError(f"{twice} is named twice; a run is compared with others")

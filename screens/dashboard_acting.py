@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pgs_tui.goals import SILENT
+from pgs_tui.waking import SILENT
 from screens.dashboard_showing import DashboardShowing
 
 if TYPE_CHECKING:  # what the first frame does not need is imported after it

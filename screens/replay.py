@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, ClassVar, cast
 from textual.binding import BindingType
 
 from pgs_tui.format import whole
-from pgs_tui.goals import SILENT
 from pgs_tui.keys import bindings_of
+from pgs_tui.waking import SILENT
 from pgs_tui.widgets.status_line import Status
 from screens.dashboard import DashboardScreen
 from screens.dashboard_showing import DashboardShowing

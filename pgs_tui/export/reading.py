@@ -8,11 +8,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from engine.rundir import RunDir
-from pgs_tui.goals import SILENT
 from pgs_tui.runs.alarm import Watchman
 from pgs_tui.runs.follow import Follower, Update
 from pgs_tui.runs.past import past_of
 from pgs_tui.runs.source import LocalRun, Source
+from pgs_tui.waking import SILENT
 from screens.live import LiveRun
 
 LAST_WORDS = 5

@@ -9,9 +9,9 @@ from engine.health.alarm import Alarm
 from engine.health.on_critical import OnCritical
 from engine.health.reader_watch import ReaderWatch
 from engine.incidents import Incident
-from pgs_tui.goals import Waking
 from pgs_tui.history.history import History
 from pgs_tui.runs.follow import Update
+from pgs_tui.waking import Waking
 
 LONG_AGO = float("-inf")
 

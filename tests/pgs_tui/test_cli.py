@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from pgs_tui.cli import Arguments, UsageError, main, parse
+from pgs_tui.arguments import Arguments, UsageError, parse
+from pgs_tui.cli import main
 
 
 def test_overrides_are_taken_as_the_config_wants_them() -> None:
@@ -92,6 +93,17 @@ def test_profile_without_a_screen_prints_the_estimate(tmp_path: Path, monkeypatc
         (["profile", "--gpu_memory_gb=-1"], "is a number of GiB"),
         (["profile", "--gpu"], "--gpu needs a value"),
         (["c.yaml", "--gpu", "h200"], "belong to profile"),
+        (["c.yaml", "--readonly"], "--readonly belongs to attach"),
+        (["attach", "a", "--speed", "3"], "--speed belongs to replay"),
+        (["attach", "a", "--at", "3"], "--at belongs to replay"),
+        (["replay", "a", "--at", "last"], "steps are counted from 1"),
+        (["replay", "a", "--speed", "0"], "a number from 1 to 1000"),
+        (["replay"], "replay takes one run"),
+        (["compare", "a"], "compare takes two to 6 runs"),
+        (["runs", "a", "b"], "runs takes one folder"),
+        (["attach", "-oProxyCommand=x@host:run"], "unknown option"),
+        (["attach", "me@-host:run"], "is no host that ssh could be given"),
+        (["--once", "box:run", "--at", "3"], "played on the machine where it is"),
         (["--gpu", "h200"], "tells no memory"),
     ],
 )

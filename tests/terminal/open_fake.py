@@ -5,11 +5,11 @@ import sys
 from functools import partial
 from pathlib import Path
 
-from pgs_tui.cli import show
 from pgs_tui.configs import find_config, short_name
 from pgs_tui.goals import StartConfig
 from pgs_tui.look import look_of
 from pgs_tui.runs.launcher import launch
+from pgs_tui.showing import show
 
 FAKE = str(Path(__file__).with_name("fake_engine.py"))
 config = find_config(sys.argv[1])

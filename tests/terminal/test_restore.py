@@ -61,7 +61,7 @@ def test_an_exception_leaves_the_terminal_as_it_was(run: Path, tmp_path: Path) -
         "from pathlib import Path\n"
         "from engine.rundir import RunDir\n"
         "from pgs_tui.goals import AttachTo\n"
-        "from pgs_tui.cli import show\n"
+        "from pgs_tui.showing import show\n"
         "from pgs_tui.look import Look\n"
         "from pgs_tui.runs.source import LocalRun\n"
         "from screens.dashboard import DashboardScreen\n"

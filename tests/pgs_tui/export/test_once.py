@@ -11,6 +11,7 @@ import pytest
 
 from engine.events import End, Stamped
 from engine.rundir import RunDir, this_process, write_run_info
+from pgs_tui.cli import main
 from pgs_tui.drawing.lines import line_width, text_of
 from pgs_tui.export.frame import Frame, Sheet, frame_of
 from pgs_tui.export.frame_as_json import document, frame_as_json
@@ -184,3 +185,9 @@ def test_a_terminal_gets_its_own_colours_unless_its_owner_wants_none(night_run: 
     assert "\x1b" not in printed_in["none"] + printed_in["dumb"]
     assert "W weights" in printed_in["none"], "letters tell what colours do not"
     assert "W weights" not in printed_in["colours"]
+
+
+def test_a_run_is_printed_as_it_was_at_a_step(night_run: RunDir, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--once", str(night_run.path), "--at", "100", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["step"], told["outcome"], told["end"]) == (100, "running", None)
