@@ -13,7 +13,7 @@ from pgs_tui.listing.as_json import document
 from pgs_tui.listing.opening import connect, scan_of
 from pgs_tui.listing.row import RunRow
 from pgs_tui.listing.sorting import Order, in_order
-from pgs_tui.listing.where import folder_of
+from pgs_tui.listing.where import FolderNotFoundError, folder_of, told_of
 from pgs_tui.listing.words import alerts, best, loss, model, size, started, state, steps, took
 from pgs_tui.picking.folders import folder_name
 
@@ -24,14 +24,17 @@ _TO_THE_RIGHT = frozenset({"steps", "loss", "best", "size", "time", "started"})
 def print_runs(folder: str | None, out: TextIO, as_json: bool = False) -> int:
     """Print all runs of the folder, the newest first. Returns 0, or 1 without any.
 
-    Raises ValueError for a folder that there is none of, OSError for one that cannot be looked at.
+    Raises ValueError for a folder that there is none of, or that cannot be looked at.
     """
     where = folder_of(folder)
     connect(where)
     scan = scan_of(where)
     rows: dict[Path, RunRow] = {}
-    for found in scan.run():
-        rows[found.row.path] = found.row
+    try:
+        for found in scan.run():
+            rows[found.row.path] = found.row
+    except OSError as error:
+        raise FolderNotFoundError(told_of(error)) from error
     listed = in_order(rows.values(), Order())
     named = folder_name(where) if isinstance(where, Path) else str(where) if where else None
     if as_json:

@@ -13,6 +13,7 @@ from pgs_tui.listing.opening import scan_of
 from pgs_tui.listing.row import RunRow
 from pgs_tui.listing.scanning import Found, Scan
 from pgs_tui.listing.sorting import Order, in_order
+from pgs_tui.listing.where import told_of
 from pgs_tui.remote.address import Address
 
 BATCH_SECONDS = 0.05
@@ -148,8 +149,8 @@ def look(number: int, scan: Scan, tell: Callable[[Looked], None]) -> None:
             if time.monotonic() - since >= BATCH_SECONDS:
                 tell(Looked(number, tuple(batch)))
                 batch, since = [], time.monotonic()
-    except OSError as found_error:
-        error = str(found_error.strerror or found_error) if found_error.filename else str(found_error)
+    except OSError as broken:
+        error = told_of(broken)
     tell(Looked(number, tuple(batch), done=True, error=error))
 
 

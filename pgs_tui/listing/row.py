@@ -18,8 +18,8 @@ class RunRow:
     """All that a list knows of a run. `path` is that of its folder on the machine `where`, "user@host", empty for here.
 
     `name` is that of its config, `shown` its folder as told from the one that was looked through. `size` is what its
-    files take of the disk, in bytes. `must_sum` says that its log is still to be read, `trouble` what is wrong with the
-    folder; one that cannot be looked into has no `life`.
+    files take of the disk, in bytes. `must_sum` says that its log is still to be read, `cannot_sum` that this was tried
+    in vain, `trouble` what is wrong with the folder; one that cannot be looked into has no `life`.
     """
 
     path: Path
@@ -34,6 +34,7 @@ class RunRow:
     summary: RunSummary | None = None
     log_inode: int | None = None
     must_sum: bool = False
+    cannot_sum: bool = False
     size: int | None = None
     labels: Labels = NONE
     trouble: str = ""

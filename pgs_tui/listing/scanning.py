@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
-from engine.rundir import RunDir, list_runs
+from engine.rundir import list_runs
 from pgs_tui.listing.finding import Tally, find_runs
 from pgs_tui.listing.reading import KnownSummary, read_row
 from pgs_tui.listing.row import RunRow
@@ -77,8 +77,8 @@ class LocalScan:
         row = read_row(path, self._shown(path), _summary_in(known) or self._remembered.get(path))
         if known is None:
             return row
-        if row.summary is None and row.must_sum:
-            row = replace(row, summary=known.summary)
+        if row.must_sum:
+            row = replace(row, summary=row.summary or known.summary, cannot_sum=known.cannot_sum)
         return replace(row, size=known.size if _has_same_files(row, known) else None)
 
     def _shown(self, path: Path) -> str:
@@ -87,13 +87,13 @@ class LocalScan:
         return path.relative_to(self._folder).as_posix() if path != self._folder else path.name
 
     def _more_of(self, rows: list[RunRow]) -> Iterator[Found]:
-        waiting = [row for row in rows if row.size is None or row.must_sum]
+        waiting = [row for row in rows if row.size is None or (row.must_sum and not row.cannot_sum)]
         summed = False
         for place, row in enumerate(waiting):
             if self.tally.stop:
                 return
             more = row if row.size is not None else replace(row, size=size_on_disk(row.path))
-            if row.must_sum:
+            if row.must_sum and not row.cannot_sum:
                 more = self._summed(more)
                 summed = summed or not more.must_sum
             yield Found(more, len(waiting) - place - 1)
@@ -103,14 +103,13 @@ class LocalScan:
 
     def _summed(self, row: RunRow) -> RunRow:
         summary = self._summing.summed_up(row.path)
-        if summary is None:
+        if self.tally.stop:
             return row
-        try:
-            self._remembered[row.path] = KnownSummary(RunDir(row.path).events.stat().st_ino, summary)
-        except OSError:
-            return row
+        if summary is None or row.log_inode is None:
+            return replace(row, cannot_sum=True)
+        self._remembered[row.path] = KnownSummary(row.log_inode, summary)
         again = read_row(row.path, row.shown, self._remembered[row.path])
-        return replace(again, size=row.size)
+        return replace(again, size=row.size, summary=again.summary or summary, cannot_sum=again.must_sum)
 
 
 def _summary_in(row: RunRow | None) -> KnownSummary | None:

@@ -29,3 +29,8 @@ def folder_of(text: str | None) -> Path | Address | None:
             f"{text}: {what}; runs lie in train.output_dir of their config, which is runs/ mostly"
         )
     return folder
+
+
+def told_of(error: OSError) -> str:
+    """Why a folder cannot be looked through."""
+    return f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error)

@@ -44,7 +44,7 @@ def model(row: RunRow) -> str:
 def steps(row: RunRow) -> str:
     """`1 240/6 000`."""
     if row.summary is None or row.summary.step is None:
-        return "…" if row.must_sum else NOTHING
+        return "…" if row.must_sum and not row.cannot_sum else NOTHING
     total = f"/{whole(row.summary.total_steps)}" if row.summary.total_steps else ""
     return f"{whole(row.summary.step)}{total}"
 
@@ -111,7 +111,11 @@ def losses_in_words(row: RunRow) -> str:
 def _losses(row: RunRow) -> Iterator[str]:
     summary = row.summary
     if summary is None or summary.step is None:
-        yield "its log is still to be read" if row.must_sum else "no steps"
+        yield (
+            ("its log holds no events" if row.cannot_sum else "its log is still to be read")
+            if row.must_sum
+            else "no steps"
+        )
         return
     yield f"loss {value(summary.loss)} at step {whole(summary.step)}"
     if summary.best_eval:

@@ -58,7 +58,7 @@ def resume(run: RunDir, command: Sequence[str] | None = None) -> Launched:
 def _started(run: RunDir, config: Path, overrides: Sequence[str], command: Sequence[str] | None) -> Launched:
     engine = tuple(command or (sys.executable, "-m", "engine"))
     arguments = ("train", "--config", str(config), "--run-dir", str(run.path), *overrides)
-    with run.console_log.open("ab") as log:
+    with open(run.console_log, "ab", opener=_as_open_as_its_folder) as log:
         process = subprocess.Popen(
             ("/bin/sh", "-c", _IGNORE_HANGUP, *engine, *arguments),
             stdin=subprocess.DEVNULL,
@@ -68,6 +68,10 @@ def _started(run: RunDir, config: Path, overrides: Sequence[str], command: Seque
             env=engine_environment(os.environ),
         )
     return Launched(run, process)
+
+
+def _as_open_as_its_folder(path: str, flags: int) -> int:
+    return os.open(path, flags, Path(path).parent.stat().st_mode & 0o666)
 
 
 def engine_environment(environment: Mapping[str, str]) -> dict[str, str]:

@@ -102,6 +102,15 @@ def test_a_long_log_without_a_summary_is_read_once_by_another_process(tmp_path: 
     assert not again.row.must_sum and again.row.summary == second.row.summary
 
 
+def test_a_long_file_that_is_no_log_is_tried_once(tmp_path: Path) -> None:
+    run = make_run(tmp_path)
+    RunDir(run).events.write_bytes(b"\xff" * 2_000_000)
+    known = rows(tmp_path)
+    assert known[run].cannot_sum and known[run].life == "killed"
+    again = list(LocalScan(tmp_path, known).run())
+    assert len(again) == 1 and again[0].row.cannot_sum, "it is not read again and again behind the screen"
+
+
 def test_what_is_known_of_a_run_is_not_read_again(tmp_path: Path) -> None:
     run = make_run(tmp_path, ended=end())
     known = rows(tmp_path)

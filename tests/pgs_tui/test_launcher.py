@@ -46,6 +46,7 @@ def test_the_engine_gets_a_session_a_directory_and_a_log_of_its_own(tmp_path: Pa
     assert launched.run.path.parent == tmp_path / "runs"
     assert launched.run.id.endswith("-a-b")
     assert [path.name for path in launched.run.path.iterdir()] == ["console.log"], "the rest belongs to the engine"
+    assert launched.run.console_log.stat().st_mode & 0o777 == 0o600
 
 
 def test_the_engine_is_this_projects_in_a_folder_that_has_another_one(tmp_path: Path) -> None:

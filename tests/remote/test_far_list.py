@@ -75,6 +75,8 @@ def test_the_plain_list_and_its_json(box: Connection, tmp_path: Path) -> None:
     assert print_runs(f"{HOST}:{tmp_path}", out, as_json=True) == 0
     (told,) = json.loads(out.getvalue())["runs"]
     assert (told["path"], told["status"]) == (f"box:{run}", "finished")
+    with pytest.raises(ValueError, match="box has no folder"):
+        print_runs(f"{HOST}:{tmp_path}/none", io.StringIO())
 
 
 def test_a_machine_that_cannot_be_reached_is_one_sentence(sshd: Sshd, monkeypatch: pytest.MonkeyPatch) -> None:
