@@ -18,7 +18,7 @@ from textual.timer import Timer
 
 ROUNDS = 2
 """How often a mark goes the way of the keys: behind the key itself, then behind what its handler has sent."""
-PATIENCE = 0.5
+PATIENCE = 2.0
 """Seconds until a mark counts as lost, with the widget through which it went."""
 
 
