@@ -71,6 +71,8 @@ class LiveRun:
         self._intake = Intake(source.run.events)
         self._commands = Commands(source)
         self._update = Update()
+        self._sees_present = False
+        """What goes on now is known already while the run's past is still being fetched."""
         self._host: str | None = None
 
     @classmethod
@@ -143,6 +145,7 @@ class LiveRun:
     def take(self, update: Update) -> None:
         """Take in news."""
         self._update = update
+        self._sees_present = update.preview or (self._sees_present and update.loading)
         self._intake.take(update)
         since = self._since + (update.link.skew if update.link is not None else 0.0)
         for stamped in (*update.columns, *update.events):
@@ -294,7 +297,7 @@ class LiveRun:
             now=self._clock() + (link.skew if link is not None else 0.0),
             exit_code=update.exit_code,
             held=held,
-            loading=update.loading,
+            loading=update.loading and not self._sees_present,
             progress=update.progress,
             trouble=update.trouble,
             host=self._engine_host() if is_elsewhere else None,

@@ -33,7 +33,7 @@ class Situation:
     loading: bool = False
     """True while the run's past is still being read, and nothing can be said about its present."""
     progress: float | None = None
-    """The share of the past that has been read, while `loading`."""
+    """The share of the past that has been read, while `loading`, or fetched, while the present is seen already."""
     trouble: str | None = None
     """Why the log cannot be read at the moment."""
     host: str | None = None

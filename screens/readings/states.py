@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from engine.events import Phase
 from pgs_tui.drawing.lines import Role
 from pgs_tui.format import gib, percent, plain, whole
@@ -38,6 +40,8 @@ def state_of(situation: Situation) -> State:
     if situation.life == "foreign":
         return State("○", "log of another tool", "accent")
     state = _of_phase(situation)
+    if situation.progress is not None:
+        state = replace(state, word=f"{state.word} · past {percent(situation.progress)}")
     if situation.life == "lost":
         return _lost(situation)
     return _elsewhere(situation, state) if situation.life == "elsewhere" else state

@@ -1,6 +1,7 @@
 """A run on another machine: how the connection stands is told in every terminal, and what is needed over there."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from pgs_tui.runs.link_status import LinkStatus
 from screens.confirm import Confirm
 from screens.live import LiveRun
 from screens.remote_spike import RemoteSpike
-from tests.pgs_tui.making import stamped
+from tests.pgs_tui.making import stamped, step
 from tests.screens.far_run import NO_PYTHON, FarRun
 from tests.screens.hosting import Host, hosted, screen_text
 from tests.screens.inspecting import until
@@ -167,3 +168,19 @@ async def test_a_terminal_that_gets_lower_keeps_its_keys_in_sight_below_what_is_
             shown.append(screen_text(app))
     assert "q leave, run goes on" in shown[0][-1]
     assert shown[0] == shown[1], "it is laid out like one that was as low from the start"
+
+
+async def test_while_the_past_is_fetched_the_present_is_seen(tmp_path: Path) -> None:
+    far = FarRun(tmp_path)
+    async with hosted(tmp_path, (120, 36), goal=AttachTo(far)) as (app, pilot):
+        start = training()
+        survey = replace(start, events=(), columns=start.events, survey=True, loading=True, progress=0.0)
+        await app.deliver(pilot, survey)
+        assert "reading the log" in app.texts["status"]
+        news = Update(events=stamped(step(1241)), life="live", preview=True, loading=True, progress=0.4)
+        await app.deliver(pilot, news)
+        assert "● training · past 40 %" in app.texts["status"] and "1 241" in app.texts["status"]
+        whole = replace(start, events=(*start.events, *stamped(step(1241))), loading=False)
+        await app.deliver(pilot, whole)
+        assert "past" not in app.texts["status"] and "1 241" in app.texts["status"]
+        assert app.live.history.steps.count(1241) == 1, "what was seen meanwhile is not counted twice"
