@@ -20,6 +20,7 @@ MARGIN = 2
 LOWEST_WITH_HEAD = 6
 """Lines below which the names of the columns are left out."""
 SHORTEST_NAME, LONGEST_NAME = 14, 44
+SHORTEST_STEPS = 5
 TAG_CELLS = 12
 ROLES: dict[str, Role] = {"●": "good", "○": "accent", "‖": "warn", "✔": "text", "■": "text", "✖": "bad"}
 """In which role a state stands, by its sign."""
@@ -88,10 +89,15 @@ class RunList(Panel):
         """What was seen beside the runs."""
         self._first = 0
         self._place = 0
+        self._longest = SHORTEST_NAME, SHORTEST_STEPS, False
+        """Cells of the longest name and of the longest number of steps, and whether any run has tags."""
 
     def show(self, rows: Sequence[RunRow]) -> None:
         """List these. The selected one stays; if it is gone, the one in its place is selected."""
         self.rows = tuple(rows)
+        names = max((width(plain(row.name)) for row in self.rows), default=0)
+        counts = max((width(steps(row)) for row in self.rows), default=0)
+        self._longest = names, max(counts, SHORTEST_STEPS), any(row.labels.tags for row in self.rows)
         place = next((at for at, row in enumerate(self.rows) if row.path == self.selected), None)
         self._place = min(self._place, max(len(self.rows) - 1, 0)) if place is None else place
         self.redraw()
@@ -155,9 +161,7 @@ class RunList(Panel):
         self._first = min(max(self._first, 0), max(len(self.rows) - height, 0))
 
     def _columns(self, cells: int) -> tuple[Column, ...]:
-        names = max((width(plain(row.name)) for row in self.rows), default=0)
-        counts = max((width(steps(row)) for row in self.rows), default=0)
-        return columns_of(cells - 3, names, max(counts, 5), any(row.labels.tags for row in self.rows))
+        return columns_of(cells - 3, *self._longest)
 
     def _head(self, columns: Sequence[Column]) -> Line:
         arrow = "↓" if self.order.is_downwards != (self.order.key == "started") else "↑"  # the column has ages
