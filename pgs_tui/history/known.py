@@ -124,6 +124,12 @@ class KnownRun:
         return self.evals.best
 
     @property
+    def keeps_best(self) -> bool:
+        """Whether the best evaluation's weights were saved, so that they stay beside the newest checkpoints."""
+        best = self.best
+        return best is not None and any(mark.kind == "checkpoint" for mark in self.marks.at(best.step))
+
+    @property
     def gpus(self) -> dict[int, Gpu]:
         """The newest reading of each card, by its index."""
         return self._gpus.newest

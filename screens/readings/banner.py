@@ -26,7 +26,8 @@ def banner_of(situation: Situation, last_words: tuple[str, ...]) -> tuple[str, s
         return what, f"exit code {end.exit_code}{saved} · {heard}", role
     best = history.best
     measured = f"best eval {value(best.loss)} at step {whole(best.step)}" if best else "no evaluation"
-    return what, measured + saved, role
+    kept = ", kept in checkpoints/best" if history.keeps_best else ""
+    return what, measured + kept + saved, role
 
 
 def _vanished(situation: Situation) -> str:

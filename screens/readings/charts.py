@@ -22,9 +22,6 @@ MEMORY_FIELDS = frozenset({"mem.peak", "mem.reserved", "mem.allocated"})
 
 def loss(history: History, looking: Looking) -> ChartView:
     """Raw loss, its average over it, evaluations and incidents."""
-    best, newest = history.best, history.evals.newest
-    parts = [f"eval {value(newest.loss)}"] if newest is not None else []
-    parts += [f"best {value(best.loss)} @ {whole(best.step)}"] if best else []
     known, role = _value(history, looking, "loss")
     return ChartView(
         curves=curve_of(history, looking, "loss", {"loss"}),
@@ -36,7 +33,7 @@ def loss(history: History, looking: Looking) -> ChartView:
         if looking.alpha
         else "raw",
         short_note=_short(looking),
-        summary=_with_baseline(history, looking, _usual(looking, "loss") or (" · ".join(parts), *parts[:1])),
+        summary=_with_baseline(history, looking, _usual(looking, "loss") or _evaluations(history)),
     )
 
 
@@ -139,6 +136,18 @@ def _usual(looking: Looking, metric: str) -> tuple[str, ...]:
         return (f"at step {whole(at.step)}",)
     known = f"usually {WORDINGS[metric].usual(usual)}"
     return f"{known} {before}", known
+
+
+def _evaluations(history: History) -> tuple[str, ...]:
+    """The newest evaluation and the best one, with whether the weights of that were saved and stay."""
+    best, newest = history.best, history.evals.newest
+    if newest is None:
+        return ("",)
+    last = f"eval {value(newest.loss)}"
+    if best is None:
+        return (last,)
+    both = f"{last} · best {value(best.loss)} @ {whole(best.step)}"
+    return (f"{both} kept", both, last) if history.keeps_best else (both, last)
 
 
 def _with_baseline(history: History, looking: Looking, said: tuple[str, ...]) -> tuple[str, ...]:

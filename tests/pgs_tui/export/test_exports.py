@@ -123,7 +123,7 @@ def test_without_gpus_there_is_a_table_without_rows(written: Writer) -> None:
 def test_the_picture_is_well_formed_and_has_its_words(night_run: RunDir, log: bool) -> None:
     root = ElementTree.fromstring(made(read_run(night_run), "svg", log=log))
     words = [one.text for one in root.iter(f"{SVG}text")]
-    assert {"loss", "1.190", "steps", "eval 1.537 · best 1.400 @ 450", "600", "non finite loss 330"} <= set(words)
+    assert {"loss", "1.190", "steps", "eval 1.537 · best 1.400 @ 450 kept", "600", "non finite loss 330"} <= set(words)
     kinds = {one.get("class") for one in root.iter(f"{SVG}path")}
     assert {"raw", "smooth", "best", "point", "axis"} <= kinds
     titles = [one.text for one in root.iter(f"{SVG}title")]
