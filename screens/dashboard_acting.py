@@ -86,7 +86,8 @@ class DashboardActing(DashboardShowing):
         is_here = start is not None and self.live.is_here  # the far machine's paths mean nothing here
         base = base_of(self.live.run, start.command if start is not None and is_here else None)
         if base is None:
-            self.say(f"the config of this run is not known: {self.live.run.config_yaml} is not there", "bad")
+            missing = f"the config of this run is not known: {self.live.run.config_yaml} is not there"
+            self.say(self.live.why_not("profile") or missing, "bad")
             return
         run = self.live.run
 

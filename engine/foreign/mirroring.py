@@ -2,7 +2,8 @@
 
 `python -m engine.foreign.mirroring PATH FOLDER` writes FOLDER/events.jsonl. It says on stdout, a line each, as JSON:
 {"said": "read"} once all that was there is written, {"said": "note", "text": ...}, {"said": "trouble", "text": ...} and
-{"said": "well"}. When stdin ends, nobody looks any more: it removes that log and the folder, if that is empty then.
+{"said": "well"}. A line on stdin says that no news are wanted any more: it leaves. When stdin ends without one, nobody
+is there any more: it removes that log and the folder, if that is empty then.
 """
 
 from __future__ import annotations
@@ -52,20 +53,22 @@ def main(arguments: list[str]) -> None:
     source, folder = map(Path, arguments)
     os.nice(NICENESS)
     teller = Teller(sys.stdout)
+    is_alone = True
     try:
-        _follow(ForeignEvents(recognised(source)), folder, teller)
+        is_alone = _follow(ForeignEvents(recognised(source)), folder, teller)
     except (OSError, NotReadableError) as error:  # while it was being recognised, or the folder is gone
         teller.trouble(_said(error))
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    finally:
+    if is_alone:
         _leave_nothing_of(folder)
 
 
-def _follow(events: ForeignEvents, folder: Path, teller: Teller) -> None:
+def _follow(events: ForeignEvents, folder: Path, teller: Teller) -> bool:
+    """Returns whether nobody is there any more, else no more news are wanted."""
     pause, is_read = FASTEST, False
     with (folder / LOG).open("a", encoding="utf-8") as log:
-        while not _is_unwanted(pause if is_read else 0.0):
+        while (asked := _asked(pause if is_read else 0.0)) is None:
             try:
                 batch = events.poll()
             except (OSError, NotReadableError) as error:
@@ -79,7 +82,8 @@ def _follow(events: ForeignEvents, folder: Path, teller: Teller) -> None:
             if not (is_read or batch.more):
                 is_read = True
                 teller.say("read")
-            pause = 0.0 if batch.more else FASTEST if batch else min(pause * 1.5, SLOWEST)
+            pause = 0.0 if batch.more else FASTEST if batch else min((pause or FASTEST) * 1.5, SLOWEST)
+    return not asked
 
 
 def _leave_nothing_of(folder: Path) -> None:
@@ -98,10 +102,10 @@ def _write(batch: Batch, log: TextIO) -> None:
     log.flush()
 
 
-def _is_unwanted(seconds: float) -> bool:
-    """Wait so long, but no longer than stdin is open."""
+def _asked(seconds: float) -> bytes | None:
+    """What stands on stdin, nothing at its end; None where nothing came within so many seconds."""
     readable, _, _ = select.select([sys.stdin], [], [], seconds)
-    return bool(readable) and not os.read(sys.stdin.fileno(), 1)
+    return os.read(sys.stdin.fileno(), 1) if readable else None
 
 
 def _said(error: OSError | NotReadableError) -> str:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
+import weakref
 from collections import deque
+from contextlib import suppress
 from pathlib import Path
 from threading import Event, Thread
 
@@ -20,12 +23,14 @@ ENDED = "the process that reads it has ended"
 
 
 class ForeignMirror:
-    """Starts at once. `run` is the folder, which goes when the process does: with `close`, or with this program."""
+    """Starts at once. `run` is the folder; it goes with this object, or, should this program be killed, the process."""
 
     def __init__(self, found: Found) -> None:
         """Raises OSError where there is no room for the folder."""
         name = found.path.absolute().name or "root"
-        self.run = RunDir(Path(tempfile.mkdtemp(prefix=PREFIX)) / name)
+        home = Path(tempfile.mkdtemp(prefix=PREFIX))
+        self._remove = weakref.finalize(self, shutil.rmtree, home, ignore_errors=True)
+        self.run = RunDir(home / name)
         self.run.path.mkdir()
         if found.kind == "log":
             self.run.console_log.symlink_to(found.path.absolute())
@@ -59,9 +64,14 @@ class ForeignMirror:
         return tuple(notes)
 
     def close(self) -> None:
-        """Nobody looks any more."""
-        if self._process.stdin is not None:
-            self._process.stdin.close()
+        """No more news are wanted; what is there can still be read."""
+        stdin = self._process.stdin
+        if stdin is not None and not stdin.closed:
+            with suppress(OSError):  # it has left by itself
+                stdin.write(b"\n")
+                stdin.flush()
+            with suppress(OSError):
+                stdin.close()
 
     def _listen(self) -> None:
         assert self._process.stdout is not None, "it speaks through a pipe"

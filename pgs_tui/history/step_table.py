@@ -18,13 +18,15 @@ METRICS: dict[str, tuple[Precision, Callable[[Step], float | None]]] = {
     "loss": ("d", lambda step: step.loss),
     "grad_norm": ("f", lambda step: step.grad_norm),
     "hidden_norm": ("f", lambda step: step.hidden_norm),
-    "tok_s": ("f", lambda step: step.tok_s),
-    "dt": ("f", lambda step: step.dt),
-    "lr": ("f", lambda step: step.lr),
+    "tok_s": ("f", lambda step: _told(step.tok_s)),
+    "dt": ("f", lambda step: _told(step.dt)),
+    "lr": ("f", lambda step: _told(step.lr)),
     "moved": ("f", lambda step: step.moved),
     "mem.peak": ("f", lambda step: step.mem.peak),
 }
 """The metrics of a step by name: how exactly each is kept, and where it stands in the event."""
+NEVER_NAN = ("tok_s", "dt", "lr")
+"""A step that does not tell one of these, as in logs of other tools, has NaN there; none of them is measured as NaN."""
 
 
 class StepTable:
@@ -52,7 +54,7 @@ class StepTable:
         """Add many steps."""
         self.axes.extend(block.step, block.values["tokens"], block.t, block.values["epoch"])
         for name, series in self.series.items():
-            series.extend(block.values[name], block.nan_at.get(name, ()))
+            series.extend(block.values[name], block.nan_at.get(name, ()) if name not in NEVER_NAN else ())
         self.parts.extend(block.values)
         self.offsets.extend(block.offset)
 
@@ -100,3 +102,7 @@ class StepTable:
         """The numbers of the steps from index `begin` on where the metric was measured but is not finite."""
         marks = self.series[metric].marks
         return (self.axes.steps[index] for index in marks[bisect_right(marks, begin - 1) :])
+
+
+def _told(value: float) -> float | None:
+    return value if value == value else None
