@@ -36,12 +36,14 @@ def _unreadable(situation: Situation) -> State:
 
 def _without_link(situation: Situation, link: LinkStatus) -> State:
     where = plain(situation.where or "the other machine")
-    if link.state == "connecting":
-        if situation.history.last_t is None:
-            return State("◐", "connecting", "accent", f"◐ connecting to {where}", "what the run has written comes then")
-        return State("?", "reconnecting", "warn", f"? trying to reach {where} again", _shown(situation))
     host = where.rpartition("@")[2]
     why = f": {plain(link.why).removeprefix(f'{host}: ')}" if link.why else ""
+    if link.state == "connecting":
+        if situation.history.last_t is None:
+            return State(
+                "◐", "connecting", "accent", f"◐ connecting to {where}{why}", "what the run has written comes then"
+            )
+        return State("?", "reconnecting", "warn", f"? trying to reach {where} again{why}", _shown(situation))
     if link.state == "refused":
         again = "R tries again; if it has something to ask, leave and attach again"
         return State("?", "refused", "bad", f"? {where} cannot be reached{why}", f"{_shown(situation)}; {again}")
