@@ -81,7 +81,8 @@ class Channel:
     def close(self) -> None:
         """End the program and, with its channel, what runs over there. A `read` that waits then raises."""
         if self._process.poll() is None:
-            os.killpg(self._process.pid, signal.SIGTERM)  # with its children, where PGS_TUI_SSH names a script
+            with contextlib.suppress(ProcessLookupError):  # another thread closes it as well
+                os.killpg(self._process.pid, signal.SIGTERM)  # with its children, where PGS_TUI_SSH names a script
             self._process.wait()
         with self._in_use:
             for pipe in self._pipes:
