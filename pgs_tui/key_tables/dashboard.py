@@ -125,7 +125,7 @@ DASHBOARD = Table(
             "Esc",
             "out",
             "",
-            "one layer out: window, panel alone, alert, filter, cursor, zoom, focus",
+            "one layer out: window, panel alone, alert, filter, cursor, zoom, focus, back to the list",
         ),
     ),
 )
