@@ -5,11 +5,12 @@ from __future__ import annotations
 import gc
 from typing import ClassVar
 
-from pgs_tui.comparing.opening import comparison_of
+from pgs_tui.comparing.comparison import Comparison
 from pgs_tui.goals import Attach, CompareRuns
 from pgs_tui.look import Look
 from pgs_tui.themed_app import THEME_SHEET, Goodbye, ThemedApp
 from screens.compare import STYLE_SHEET, CompareScreen
+from screens.live import LiveRun
 
 
 class CompareApp(ThemedApp):
@@ -20,7 +21,8 @@ class CompareApp(ThemedApp):
     def __init__(self, goal: CompareRuns, look: Look) -> None:
         super().__init__(look)
         self._goal = goal
-        self.compare_screen = CompareScreen(comparison_of(goal.sources), goal.sources, look)
+        lives = [LiveRun.of(source) for source in goal.sources]
+        self.compare_screen = CompareScreen(Comparison(lives), goal.sources, look)
 
     def get_default_screen(self) -> CompareScreen:
         """The only one."""

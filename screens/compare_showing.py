@@ -73,7 +73,6 @@ class CompareShowing(ComparePanes):
             follower = source.follower()
             self._followers.append(follower)
             self.run_worker(lambda place=place, one=follower: self._follow(place, one), thread=True, group="followers")
-        self.run_worker(self._compare_configs, thread=True, group="configs")
 
     def _follow(self, place: int, follower: Follower) -> None:
         """A log that was surveyed is read when it is its turn, so that memory holds the blocks of one at a time."""
@@ -83,7 +82,7 @@ class CompareShowing(ComparePanes):
             nonlocal has_turn
             kept = tuple(block for block in update.columns if not isinstance(block, GpuColumns))
             self.post_message(self.Arrived(place, replace(update, columns=kept)))
-            if update.survey and not has_turn:
+            if update.survey and not has_turn and not self._sources[place].where:  # a link makes them wait anyway
                 has_turn = self._wait_for_turn()
             elif has_turn and not update.loading:
                 has_turn = False
@@ -102,9 +101,11 @@ class CompareShowing(ComparePanes):
         return False
 
     def on_compare_screen_arrived(self, message: Arrived) -> None:
-        was_loading = self.comparison.loading
+        was_loading, was_heard = self.comparison.loading, self.comparison.is_heard
         self.comparison.take(message.place, message.update)
         self._followers[message.place].taken()
+        if self.comparison.is_heard and not was_heard:  # the config of a run elsewhere has come with the first news
+            self.run_worker(self._compare_configs, thread=True, group="configs")
         if was_loading and not self.comparison.loading:
             gc.freeze()  # long pasts are not looked through again by every collection
         if message.update.survey:

@@ -32,12 +32,13 @@ class Compared:
         return self.live.history
 
 
-def compared(runs: Sequence[tuple[str, LiveRun]]) -> tuple[Compared, ...]:
-    """The runs with their ids, in the order in which they were named; at most MOST_RUNS."""
-    assert 1 <= len(runs) <= MOST_RUNS, "so many have signs"
-    names = short_names([run_id for run_id, _ in runs])
-    lives = (live for _, live in runs)
-    return tuple(Compared(*one) for one in zip(SIGNS, ROLES, names, lives, strict=False))
+def compared(lives: Sequence[LiveRun]) -> tuple[Compared, ...]:
+    """The runs in the order in which they were named, at most MOST_RUNS, called as is known of them now."""
+    assert 1 <= len(lives) <= MOST_RUNS, "so many have signs"
+    names = short_names([live.run_id for live in lives])
+    where = [f" ({plain(live.source.where)})" if live.source.where else "" for live in lives]
+    called = (f"{name}{place}" for name, place in zip(names, where, strict=True))
+    return tuple(Compared(*one) for one in zip(SIGNS, ROLES, called, lives, strict=False))
 
 
 def short_names(ids: Sequence[str]) -> tuple[str, ...]:

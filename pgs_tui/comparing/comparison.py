@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
 from pgs_tui.comparing.aligned import ALIGNED, CommonGround, average_of, common_ground, farthest
-from pgs_tui.comparing.compared import Compared
+from pgs_tui.comparing.compared import Compared, compared
 from pgs_tui.comparing.curves import curves_of
 from pgs_tui.comparing.table import Told, measured, told_of
 from pgs_tui.drawing.curves import Curves
@@ -14,6 +14,7 @@ from pgs_tui.history.axis import AxisName
 from pgs_tui.history.history import History
 from pgs_tui.runs.follow import Update
 from pgs_tui.view import View, Window
+from screens.live import LiveRun
 
 SMOOTHING = 0.98
 """The constant of the average that is drawn unless raw values are wanted: several raw curves would hide each other."""
@@ -34,8 +35,9 @@ class Shown:
 class Comparison:
     """Change `view` and `shown`; the rest can be asked at any time."""
 
-    def __init__(self, runs: tuple[Compared, ...]) -> None:
-        self.runs = runs
+    def __init__(self, lives: Sequence[LiveRun]) -> None:
+        """The first of the runs is what all are measured against."""
+        self.runs = compared(lives)
         self.view = View()
         self.shown = Shown()
         self._measure: History | None = None
@@ -44,7 +46,14 @@ class Comparison:
     def take(self, place: int, update: Update) -> None:
         """Take in news of one of the runs."""
         self.runs[place].live.take(update)
-        self._heard.add(place)
+        if place not in self._heard:
+            self._heard.add(place)
+            self.runs = compared([run.live for run in self.runs])  # of a run elsewhere its name is known by now
+
+    @property
+    def is_heard(self) -> bool:
+        """Whether something is known of each run."""
+        return len(self._heard) == len(self.runs)
 
     @property
     def loading(self) -> int:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pgs_tui.comparing.compared import Compared, compared, short_names
-from pgs_tui.comparing.comparison import Comparison
+from pgs_tui.comparing.comparison import Comparison, Shown
 from pgs_tui.comparing.table import delta_words, measured, told_of
 from pgs_tui.runs.follow import Update
 from pgs_tui.runs.source import LocalRun
@@ -19,9 +19,9 @@ def runs(tmp_path: Path) -> tuple[Compared, ...]:
     events = [told(falling(100)), told(falling(200, lift=0.5)), told(falling(100, lift=1.0), tokens=0)]
     lives = []
     for number, one in enumerate(events):
-        live = LiveRun(LocalRun(write(tmp_path / str(number), one), "made"))
+        live = LiveRun(LocalRun(write(tmp_path / f"20261130-10{number}000-made", one), "made"))
         live.take(Update(events=tuple(one)))
-        lives.append((f"20261130-10{number}000-made", live))
+        lives.append(live)
     return compared(lives)
 
 
@@ -54,15 +54,15 @@ def test_a_run_without_tokens_says_so(runs: tuple[Compared, ...]) -> None:
 
 
 def test_another_baseline_turns_the_sign(runs: tuple[Compared, ...]) -> None:
-    comparison = Comparison(runs)
-    before = comparison.told(runs[1], "loss").delta
-    comparison.shown = comparison.shown.__class__(base=1)
-    after = comparison.told(runs[0], "loss").delta
+    comparison = Comparison([run.live for run in runs])
+    before = comparison.told(comparison.runs[1], "loss").delta
+    comparison.shown = Shown(base=1)
+    after = comparison.told(comparison.runs[0], "loss").delta
     assert before is not None and after is not None and before > 0 > after
 
 
 def test_when_the_longest_run_is_hidden_the_cursor_stays_where_it_is(runs: tuple[Compared, ...]) -> None:
-    comparison = Comparison(runs)
+    comparison = Comparison([run.live for run in runs])
     ground = comparison.ground
     assert ground is not None
     comparison.view = comparison.view.at(60, ground)
@@ -71,7 +71,7 @@ def test_when_the_longest_run_is_hidden_the_cursor_stays_where_it_is(runs: tuple
 
 
 def test_on_another_axis_the_step_under_the_cursor_stays(runs: tuple[Compared, ...]) -> None:
-    comparison = Comparison(runs)
+    comparison = Comparison([run.live for run in runs])
     ground = comparison.ground
     assert ground is not None
     comparison.view = comparison.view.at(60, ground)
