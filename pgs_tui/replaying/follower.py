@@ -16,6 +16,7 @@ from pgs_tui.runs.life import Life
 POLL_SECONDS = 0.05
 BYTES_AT_ONCE = 8 * 2**20
 """More of a log is told in several pieces, so that keys are answered in between."""
+BEFORE_THE_FIRST = "this is the run as it was before its first step"
 NOTHING_TOLD = "its log tells nothing that could be played"
 
 
@@ -95,7 +96,13 @@ class ReplayFollower(Follower):
             return
         self._console = PlayedConsole(self._console_path, timeline.steps)
         self._playback.begin(timeline, self._at, self._plays)
-        yield Update(life="live", loading=True, notes=tuple(self._played.notes))
+        yield Update(life="live", loading=True, notes=(*self._what_is_shown(), *self._played.notes))
+
+    def _what_is_shown(self) -> Iterator[str]:
+        """Of a run that stands at a step, which nobody sees played."""
+        if not self._plays:
+            step = self._playback.step
+            yield f"this is the run as it was after step {step:,}" if step is not None else BEFORE_THE_FIRST
 
     def _played_news(self) -> Iterator[Update]:
         moment = self._playback.moment()
