@@ -26,6 +26,7 @@ def document(folder: str | None, rows: Sequence[RunRow], tally: Tally) -> dict[s
 
 def _run(row: RunRow) -> dict[str, Any]:
     summary = row.summary
+    has_alerts = summary is not None and (summary.alert_count > 0 or not row.must_sum)
     return {
         "run": row.id,
         "path": row.address,
@@ -43,7 +44,9 @@ def _run(row: RunRow) -> dict[str, Any]:
         "best_loss": _low(summary.lows[-1] if summary and summary.lows else None),
         "eval_loss": summary.eval_loss if summary else None,
         "best_eval": _low(summary.best_eval if summary else None),
-        "alerts": {severity: summary.count(severity) for severity in SEVERITIES} if summary else None,
+        "alerts": {severity: summary.count(severity) if summary else 0 for severity in SEVERITIES}
+        if has_alerts
+        else None,
         "checkpoint": summary.checkpoint if summary else None,
         "tokens": summary.tokens if summary else None,
         "seconds": row.seconds,

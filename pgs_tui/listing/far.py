@@ -104,7 +104,7 @@ def _row(told: Mapping[str, bytes], place: _Place, now: float) -> RunRow:
     name = told["name"].decode(errors="surrogateescape")
     path = place.folder if name == "." else place.folder / name
     facts = facts_of(answer, now)
-    info, summary = facts.info, _summary(answer, facts)
+    info, (summary, is_whole) = facts.info, _summary(answer, facts)
     return RunRow(
         path=path,
         shown=path.name if name == "." else name,
@@ -116,29 +116,51 @@ def _row(told: Mapping[str, bytes], place: _Place, now: float) -> RunRow:
         started_by=info.started_by if info else "",
         parent=info.parent if info else None,
         summary=summary,
+        must_sum=not is_whole,
+        cannot_sum=not is_whole,
         size=_size(answer.text("disk")),
         labels=labels_of_text(answer["notes"]),
         trouble="" if info else "its run.json cannot be read" if answer["run"] else "it has no run.json",
     )
 
 
-def _summary(answer: Answer, facts: Facts) -> RunSummary | None:
-    """What its engine wrote, and what came in the log since, if that is all there."""
+def _summary(answer: Answer, facts: Facts) -> tuple[RunSummary | None, bool]:
+    """What its engine wrote, and what came in the log since; False where not all of that is there."""
+    tail, size = answer["tail"], facts.log.size if facts.log else None
+    summary = summary_of_text(answer["summary"])
+    known = 0 if summary is None else summary.log_bytes
+    begin = None if size is None else size - len(tail)
+    if begin is not None and begin <= known <= begin + len(tail):
+        summary = summary or RunSummary()
+        summary.log_bytes = known + _fold(summary, tail[known - begin :])
+        return summary, True
+    return _with_its_end(summary, tail), False
+
+
+def _with_its_end(summary: RunSummary | None, tail: bytes) -> RunSummary | None:
+    """The summary with what the end of the log says of the last step and how it ended: that counts nothing."""
+    end = RunSummary()
+    _fold(end, tail[tail.find(b"\n") + 1 :])
+    if end.last_t is None:
+        return summary
+    summary = summary or RunSummary()
+    if end.step is not None:
+        summary.step, summary.loss = end.step, end.loss
+    summary.status, summary.reason, summary.exit_code = end.status, end.reason, end.exit_code
+    summary.last_t, summary.phase = end.last_t, end.phase or summary.phase
+    summary.checkpoint = end.checkpoint or summary.checkpoint
+    return summary
+
+
+def _fold(summary: RunSummary, data: bytes) -> int:
+    """Take in the whole lines, and return how many bytes they are."""
     from engine.events.portions import portion_of
     from engine.events.stretches import whole_lines
 
-    tail, size = answer["tail"], facts.log.size if facts.log else None
-    summary = summary_of_text(answer["summary"])
-    begin = len(tail) if size is None else size - len(tail)
-    known = 0 if summary is None else summary.log_bytes
-    if size is None or not begin <= known <= size:
-        return summary
-    summary = summary or RunSummary()
-    lines = whole_lines(tail[known - begin :])
-    for block in portion_of(lines, known).blocks:
+    lines = whole_lines(data)
+    for block in portion_of(lines).blocks:
         summary.fold(block)
-    summary.log_bytes = known + len(lines)
-    return summary
+    return len(lines)
 
 
 def _life(facts: Facts, summary: RunSummary | None, now: float) -> Liveness:

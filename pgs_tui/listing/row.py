@@ -18,8 +18,9 @@ class RunRow:
     """All that a list knows of a run. `path` is that of its folder on the machine `where`, "user@host", empty for here.
 
     `name` is that of its config, `shown` its folder as told from the one that was looked through. `size` is what its
-    files take of the disk, in bytes. `must_sum` says that its log is still to be read, `cannot_sum` that this was tried
-    in vain, `trouble` what is wrong with the folder; one that cannot be looked into has no `life`.
+    files take of the disk, in bytes. `must_sum` says that its log is still to be read, `cannot_sum` that it cannot be:
+    then all but its last step and its end may be old or missing. `trouble` says what is wrong with the folder; one that
+    cannot be looked into has no `life`.
     """
 
     path: Path

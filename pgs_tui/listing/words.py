@@ -76,8 +76,8 @@ def alerts(row: RunRow) -> list[tuple[Severity, int]]:
 
 
 def alerts_in_words(row: RunRow) -> str:
-    """`1 critical, 3 warnings`; `no alerts`."""
-    if row.summary is None:
+    """`1 critical, 3 warnings`; `none`; as far as the log was read."""
+    if row.summary is None or (row.must_sum and not row.summary.alert_count):
         return "not known"
     told = [_counted(row.summary.count(severity), severity) for severity in SEVERITIES if row.summary.count(severity)]
     return ", ".join(told) or "none"

@@ -76,11 +76,14 @@ class RunDetails(Panel):
         row = self._row
         if row is None or row.life is None:
             return ()
-        signs = " ".join(f"{SIGNS[severity][0]}{count}" for severity, count in alerts(row)) or "no alerts"
+        signs = (
+            " ".join(f"{SIGNS[severity][0]}{count}" for severity, count in alerts(row))
+            or f"alerts {alerts_in_words(row)}"
+        )
         age = started(row, time.time())
         said = {
             "best": f"best {best(row).strip()}",
-            "alerts": signs,
+            "alerts": signs or f"alerts {alerts_in_words(row)}",
             "size": size(row.size),
             "time": took(row),
             "model": model(row),

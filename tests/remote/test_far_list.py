@@ -15,6 +15,7 @@ from pgs_tui.listing.as_text import print_runs
 from pgs_tui.listing.far import FarScan
 from pgs_tui.listing.labels import Labels, write_labels
 from pgs_tui.listing.row import RunRow
+from pgs_tui.listing.words import alerts_in_words
 from pgs_tui.remote.address import Address
 from pgs_tui.remote.ssh import Connection
 from tests.listing.making import alert, end, evaluation, fill, make_run
@@ -53,13 +54,23 @@ def test_it_says_the_same_as_over_there(box: Connection, tmp_path: Path) -> None
 
 def test_a_long_log_is_told_by_its_summary_and_its_end(box: Connection, tmp_path: Path) -> None:
     run = make_run(tmp_path, "long", losses=[4 - n / 2000 for n in range(2000)])
-    assert rows(tmp_path)[run.name].summary is None, "no more than its end is brought"
+    row = rows(tmp_path)[run.name]
+    assert row.summary is not None and (row.summary.step, row.life) == (2000, "killed"), "its end is brought"
+    assert row.must_sum and row.summary.best is None and row.seconds is None, "what is not known is not made up"
     log = run / "events.jsonl"
     (run / "summary.json").write_text(summary_text(RunSummary(step=2000, log_bytes=log.stat().st_size, model="m")))
     with log.open("a") as file:
         file.write(encode(step(2001, 0.5), 4000.0) + "\n")
     summary = rows(tmp_path)[run.name].summary
     assert summary is not None and (summary.step, summary.best, summary.model) == (2001, (2001, 0.5), "m")
+
+
+def test_how_a_long_log_without_a_summary_ended(box: Connection, tmp_path: Path) -> None:
+    ended = end("stopped", "asked")
+    run = make_run(tmp_path, "long", losses=[4 - n / 2000 for n in range(2000)], ended=ended)
+    row = rows(tmp_path)[run.name]
+    assert row.life == "stopped" and row.summary is not None and row.summary.reason == "asked"
+    assert alerts_in_words(row) == "not known"
 
 
 def test_a_run_of_its_own_and_a_folder_that_is_not_there(box: Connection, tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ def test_into_a_run_and_back_and_two_of_them_compared(runs: Path, tmp_path: Path
         tmux.run("send-keys", "Escape")
         tmux.wait_for("✔ 2 runs", "2/2")
         tmux.run("send-keys", "Home", "m", "m", "C")
-        tmux.wait_for("one", "two", "loss")
+        tmux.wait_for("newest values", "1 130000-two · 2 120000-one")
         tmux.run("send-keys", "Escape")
         tmux.wait_for("✔ 2 runs", "2 marked")
         tmux.run("send-keys", "q")
