@@ -8,6 +8,7 @@ import signal
 import sys
 import termios
 import time
+from collections.abc import Iterator
 from types import FrameType, TracebackType
 from typing import Any
 
@@ -95,6 +96,26 @@ def reset_terminal() -> None:
         attributes[1] |= termios.OPOST | termios.ONLCR
         attributes[3] |= termios.ECHO | termios.ECHOE | termios.ICANON | termios.ISIG | termios.IEXTEN
         termios.tcsetattr(descriptor, termios.TCSADRAIN, attributes)
+    finally:
+        os.close(descriptor)
+
+
+@contextlib.contextmanager
+def lent_terminal() -> Iterator[None]:
+    """While another program asks: no reports of a mouse that a dropped session left on; afterwards all as it was."""
+    try:
+        descriptor = os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY)
+    except OSError:
+        yield
+        return
+    try:
+        os.write(descriptor, MOUSE_OFF.encode())
+        termios.tcflush(descriptor, termios.TCIFLUSH)
+        attributes = termios.tcgetattr(descriptor)
+        try:
+            yield
+        finally:
+            termios.tcsetattr(descriptor, termios.TCSANOW, attributes)
     finally:
         os.close(descriptor)
 

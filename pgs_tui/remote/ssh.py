@@ -19,6 +19,7 @@ from typing import IO
 from pgs_tui.remote.channel import Channel
 from pgs_tui.remote.far_shell import FarShell
 from pgs_tui.remote.lost import LinkLostError, not_reached
+from pgs_tui.terminal import lent_terminal
 
 PERSIST_SECONDS = 60
 """So long a connection nobody uses stays open: for the next dashboard, and no longer if this program is killed."""
@@ -61,7 +62,8 @@ class Connection:
         says = says or sys.stderr.buffer
         with self._alone(says):
             if not self.stands():
-                self._log_in((), says)
+                with lent_terminal():
+                    self._log_in((), says)
 
     def reopen(self) -> None:
         """Log in again without any question, nothing said on the terminal. Raises LinkLostError, LinkRefusedError."""
@@ -105,9 +107,7 @@ class Connection:
             try:
                 said = _passed_on(process, pipe, says, None if asks else time.monotonic() + LOGIN_SECONDS)
             finally:
-                if process.poll() is None:
-                    process.terminate()
-                    process.wait()
+                _end(process)
         if process.returncode != 0:
             raise not_reached(self.host, said)
 
@@ -180,6 +180,17 @@ def quiet_environment() -> dict[str, str]:
 
 def _without_tokens(path: Path) -> str:
     return str(path).replace("%", "%%")
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """It ends, should it not have; `ssh` can miss a signal that comes just as it begins to ask."""
+    if process.poll() is None:
+        process.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(1)
+    if process.poll() is None:
+        process.kill()
+        process.wait()
 
 
 def _passed_on(process: subprocess.Popen[bytes], pipe: IO[bytes], says: IO[bytes] | None, until: float | None) -> bytes:

@@ -1,4 +1,4 @@
-"""The one connection to a machine: its questions come once and before the screen, and never again on it."""
+"""The one connection to a machine: shared, cut, silent, come back; and told in words when it does not work."""
 
 from __future__ import annotations
 
@@ -17,69 +17,7 @@ from pgs_tui.remote.programs import CHECK, FOLLOW
 from pgs_tui.remote.ssh import Connection, control_folder, ssh_command
 from tests.remote.proxy import Proxy
 from tests.remote.sshd import HOST, PATIENCE, Sshd, serving
-from tests.terminal.terminal import Terminal, environment
-
-_ASKED = """
-import sys
-from pgs_tui.remote.lost import LinkLostError
-from pgs_tui.remote.programs import CHECK
-from pgs_tui.remote.ssh import Connection
-
-connection = Connection("box")
-try:
-    connection.open()
-    print("logged in")
-    shells = [connection.shell(), connection.shell()]
-    print("answers", *(shell.ask(CHECK, "./run", 0).status for shell in shells))
-    Connection("box").open()
-    connection.drop()
-    connection.reopen()
-except LinkLostError as error:
-    print(type(error).__name__, error)
-finally:
-    connection.drop()
-"""
-
-
-def test_a_new_host_and_a_locked_key_are_asked_for_once_on_the_terminal_and_never_when_the_line_is_back(
-    sshd: Sshd, tmp_path: Path
-) -> None:
-    key = tmp_path / "locked"
-    key.write_bytes((sshd.folder / "user").read_bytes())
-    key.chmod(0o600)
-    subprocess.run(
-        ["ssh-keygen", "-q", "-p", "-P", "", "-N", "open sesame", "-f", key], check=True, stdout=subprocess.DEVNULL
-    )
-    config = tmp_path / "config"
-    text = sshd.config.read_text().replace("StrictHostKeyChecking yes", "StrictHostKeyChecking ask")
-    config.write_text(
-        text.replace(str(sshd.folder / "user"), str(key)).replace(str(sshd.folder / "known"), f"{tmp_path}/known")
-    )
-    terminal = Terminal((sys.executable, "-c", _ASKED), environment(tmp_path, PGS_TUI_SSH=f"ssh -F {config}"))
-    try:
-        terminal.wait_for("authenticity of host", "continue connecting")
-        terminal.type(b"yes\r")
-        terminal.wait_for("Enter passphrase")
-        terminal.type(b"open sesame\r")
-        terminal.wait_for("logged in", "answers 0 0", "LinkRefusedError box:", "Permission denied")
-        assert terminal.wait_for_end() == 0
-        assert terminal.output.count(b"Enter passphrase") == 1 and terminal.output.count(b"authenticity") == 1
-        assert terminal.attributes_now() == terminal.attributes
-    finally:
-        terminal.close()
-
-
-def test_ctrl_c_at_the_question_leaves_and_the_terminal_echoes_again(sshd: Sshd, tmp_path: Path) -> None:
-    config = tmp_path / "config"
-    config.write_text(sshd.config.read_text().replace("Checking yes", "Checking ask").replace("/known", "/unknown"))
-    terminal = Terminal((sys.executable, "-c", _ASKED), environment(tmp_path, PGS_TUI_SSH=f"ssh -F {config}"))
-    try:
-        terminal.wait_for("continue connecting")
-        terminal.type(b"\x03")
-        assert terminal.wait_for_end() != 0
-        assert terminal.attributes_now() == terminal.attributes
-    finally:
-        terminal.close()
+from tests.terminal.terminal import environment
 
 
 def test_a_second_dashboard_shares_the_connection_and_keeps_it_when_the_first_leaves(
