@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import BindingType
-from textual.message import Message
 
 from pgs_tui.drawing.lines import text_of
 from pgs_tui.inspection.blocks import View
@@ -17,6 +16,7 @@ from pgs_tui.look import GLYPH_NAMES, Look
 from screens.inspect_opening import Opening
 from screens.inspect_panes import STYLE_SHEET, InspectPanes
 from screens.inspecting import Inspecting
+from screens.messages import LeavingMessage, RefusedMessage, ServerMessage
 
 if TYPE_CHECKING:  # what the first frame does not need is imported after it
     from pgs_tui.inspection.client import Answer, Ended, Inspector
@@ -37,27 +37,14 @@ class InspectScreen(InspectPanes, inherit_bindings=False):
 
     BINDINGS: ClassVar[list[BindingType]] = list(bindings_of("inspect"))
 
-    class Leaving(Message):
-        """The person wants to leave the program; `asking` that they be asked first."""
+    class Leaving(LeavingMessage):
+        """The person wants to leave the program."""
 
-        def __init__(self, asking: bool = False) -> None:
-            super().__init__()
-            self.asking = asking
+    class Refused(RefusedMessage):
+        """The inspector did not start."""
 
-    class Refused(Message):
-        """The inspector did not start, and why."""
-
-        def __init__(self, why: str, exit_code: int) -> None:
-            super().__init__()
-            self.why = why
-            self.exit_code = exit_code
-
-    class Arrived(Message):
-        """News from the inspector, from the thread that reads it."""
-
-        def __init__(self, news: Answer | Ended) -> None:
-            super().__init__()
-            self.news = news
+    class Arrived(ServerMessage):
+        """News from the inspector."""
 
     def __init__(
         self,

@@ -14,6 +14,7 @@ from pgs_tui.configs import configs_folder
 from pgs_tui.drawing.lines import text_of
 from pgs_tui.keys import bindings_of
 from pgs_tui.look import GLYPH_NAMES, Look
+from screens.messages import LeavingMessage, ServerMessage
 from screens.picker_panes import STYLE_SHEET
 from screens.picker_starting import PickerStarting, Way
 from screens.picking import Discovered, News, Picking, read, runs_of
@@ -37,7 +38,7 @@ class PickerScreen(PickerStarting, inherit_bindings=False):
 
     BINDINGS: ClassVar[list[BindingType]] = list(bindings_of("picker"))
 
-    class Leaving(Message):
+    class Leaving(LeavingMessage):
         """The person wants to leave the program."""
 
     class Chosen(Message):
@@ -55,12 +56,8 @@ class PickerScreen(PickerStarting, inherit_bindings=False):
             super().__init__()
             self.news = news
 
-    class Answered(Message):
-        """News from the profiler, from the thread that reads it."""
-
-        def __init__(self, news: Answer | Ended) -> None:
-            super().__init__()
-            self.news = news
+    class Answered(ServerMessage):
+        """News from the profiler."""
 
     def __init__(
         self,

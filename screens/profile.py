@@ -13,6 +13,7 @@ from pgs_tui.keys import bindings_of
 from pgs_tui.look import Look
 from pgs_tui.profiling.profiling import Profiling
 from pgs_tui.profiling.what_if import Target
+from screens.messages import LeavingMessage, RefusedMessage, ServerMessage
 from screens.profile_dialogs import ProfileDialogs
 from screens.profile_panes import STYLE_SHEET
 
@@ -38,20 +39,11 @@ class ProfileScreen(ProfileDialogs, inherit_bindings=False):
 
     BINDINGS: ClassVar[list[BindingType]] = list(bindings_of("profile"))
 
-    class Leaving(Message):
-        """The person wants to leave the program; `asking` that they be asked first."""
+    class Leaving(LeavingMessage):
+        """The person wants to leave the program."""
 
-        def __init__(self, asking: bool = False) -> None:
-            super().__init__()
-            self.asking = asking
-
-    class Refused(Message):
-        """There is nothing to profile, and why."""
-
-        def __init__(self, why: str, exit_code: int) -> None:
-            super().__init__()
-            self.why = why
-            self.exit_code = exit_code
+    class Refused(RefusedMessage):
+        """There is nothing to profile."""
 
     class Read(Message):
         """The config was read, in a thread."""
@@ -67,12 +59,8 @@ class ProfileScreen(ProfileDialogs, inherit_bindings=False):
             super().__init__()
             self.why = why
 
-    class Arrived(Message):
-        """News from the profiler, from the thread that reads it."""
-
-        def __init__(self, news: Answer | Ended) -> None:
-            super().__init__()
-            self.news = news
+    class Arrived(ServerMessage):
+        """News from the profiler."""
 
     def __init__(
         self,

@@ -30,7 +30,7 @@ def server(make_config: MakeConfig) -> Iterator[Server]:
     write_rows(config.parent / "later.jsonl", chat("Any news?", "None."))
     server = open_server(config, "--data.eval_dataset", str(config.parent / "later.jsonl"))
     yield server
-    assert server.leave() == 0
+    assert server.leave()[0] == 0
 
 
 def test_a_session(server: Server) -> None:

@@ -83,7 +83,7 @@ def test_a_row_with_turns_and_losses_for_the_screen(make_run: MakeRun) -> None:
             with pytest.raises(LookupError, match=said):
                 server.ask("spike" if "index" not in params else "spike_sample", **params)
     finally:
-        assert server.leave() == 0
+        assert server.leave()[0] == 0
 
 
 @pytest.mark.parametrize("change", ["gone", "other"])

@@ -9,13 +9,13 @@ about the whole set that name the row. A token is a word with the blank before i
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
 import sys
-import time
 from pathlib import Path
 from typing import Any
+
+from tests.fake_server import serve, server_options
 
 LIMIT = 1000
 WORD = re.compile(r"\n| ?[^ \n]+| ", re.DOTALL)
@@ -219,29 +219,12 @@ class Fake:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser()
+    parser = server_options()
     parser.add_argument("rows", type=Path)
-    parser.add_argument("--slow", nargs=2, default=("", "0"))
-    parser.add_argument("--die-after", type=int, default=-1)
-    parser.add_argument("--say", default="")
     parser.add_argument("--opening", nargs=3, default=("open", 0, 0))
-    parser.add_argument("--exit", type=int, default=0)
     options = parser.parse_args()
-    if options.say:
-        print(options.say, file=sys.stderr, flush=True)
     fake = Fake(json.loads(options.rows.read_text()), options.opening)
-    answered = 0
-    while answered != options.die_after and (text := sys.stdin.readline()):
-        request = json.loads(text)
-        if request["method"] == options.slow[0]:
-            time.sleep(float(options.slow[1]))
-        try:
-            answer = {"id": request["id"], "result": getattr(fake, request["method"])(**request["params"])}
-        except ValueError as error:
-            answer = {"id": request["id"], "error": {"message": str(error)}}
-        print(json.dumps(answer), flush=True)
-        answered += 1
-    return options.exit
+    return serve(lambda method, params: getattr(fake, method)(**params), options)
 
 
 if __name__ == "__main__":

@@ -9,11 +9,10 @@ estimate others take `--drift` GiB more of the card.
 
 from __future__ import annotations
 
-import argparse
-import json
 import sys
-import time
 from typing import Any
+
+from tests.fake_server import serve, server_options
 
 TABLE = {"RTX 4090": 23.5, "A100 40GB": 39.4, "H200": 139.8}
 PHASES = ("start of step", "forward", "loss", "backward", "optimizer")
@@ -151,31 +150,14 @@ class Fake:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser()
+    parser = server_options()
     parser.add_argument("--card", nargs=3, default=None)
-    parser.add_argument("--slow", nargs=2, default=("", "0"))
-    parser.add_argument("--die-after", type=int, default=-1)
-    parser.add_argument("--say", default="")
-    parser.add_argument("--exit", type=int, default=0)
     parser.add_argument("--measures", default="done")
     parser.add_argument("--drift", type=float, default=0.0)
     options = parser.parse_args()
-    if options.say:
-        print(options.say, file=sys.stderr, flush=True)
     card = (options.card[0], float(options.card[1]), float(options.card[2])) if options.card else None
     fake = Fake(card, options.measures, options.drift)
-    answered = 0
-    while answered != options.die_after and (text := sys.stdin.readline()):
-        request = json.loads(text)
-        if request["method"] == options.slow[0]:
-            time.sleep(float(options.slow[1]))
-        try:
-            answer = {"id": request["id"], "result": getattr(fake, request["method"])(**request["params"])}
-        except ValueError as error:
-            answer = {"id": request["id"], "error": {"message": str(error)}}
-        print(json.dumps(answer), flush=True)
-        answered += 1
-    return options.exit
+    return serve(lambda method, params: getattr(fake, method)(**params), options)
 
 
 if __name__ == "__main__":

@@ -1,16 +1,16 @@
 """A profiler that knows the answers: `FILE.json` maps names of configs to fields of the answer, or to an error text.
 
-fake_profiler.py ANSWERS.json [--log FILE] [--die-after N] [--die-on NAME] [--slow SECONDS] [--no-gpu]
+fake_profiler.py ANSWERS.json [--log FILE] [--die-after N] [--die-on NAME] [--slow METHOD SECONDS] [--no-gpu]
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
-import time
 from pathlib import Path
 from typing import Any
+
+from tests.fake_server import GivingUpError, serve, server_options
 
 GPU = {"name": "A100-SXM4-40GB", "total_gib": 39.4, "free_gib": 38.6, "others": [], "note": ""}
 GPUS = [{"name": "A100-SXM4-40GB", "memory_gib": 39.4, "here": True}, {"name": "RTX 4090", "memory_gib": 23.6}]
@@ -41,38 +41,32 @@ def answer(total: float, gpu: dict[str, Any] | None, **more: Any) -> dict[str, A
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser()
+    parser = server_options()
     parser.add_argument("answers", type=Path)
     parser.add_argument("--log", type=Path)
-    parser.add_argument("--die-after", type=int, default=-1)
-    parser.add_argument("--slow", type=float, default=0.0)
     parser.add_argument("--die-on", default="")
     parser.add_argument("--no-gpu", action="store_true")
     options = parser.parse_args()
     known = json.loads(options.answers.read_text())
-    answered = 0
-    while answered != options.die_after and (text := sys.stdin.readline()):
-        request = json.loads(text)
-        if request["method"] == "gpus":
-            print(json.dumps({"id": request["id"], "result": GPUS}), flush=True)
-            continue
-        name = Path(request["params"]["config"]).stem
+
+    def answered(method: str, params: dict[str, Any]) -> Any:
+        if method == "gpus":
+            return GPUS
+        name = Path(params["config"]).stem
         if options.log:
             with options.log.open("a") as log:
                 log.write(f"{name}\n")
-        time.sleep(options.slow)
         if name == options.die_on:
-            break
+            raise GivingUpError
         found = known.get(name, {"total": 16.0})
         if isinstance(found, str):
-            told: dict[str, Any] = {"error": {"message": found}}
-        else:
-            named = next((gpu for gpu in GPUS if gpu["name"] == request["params"]["gpu"]), None)
-            size = {"total_gib": named["memory_gib"], "free_gib": named["memory_gib"]} if named else {}
-            gpu = {**GPU, **size, "name": named["name"]} if named else None if options.no_gpu else GPU
-            told = {"result": answer(gpu=gpu, **found)}
-        print(json.dumps({"id": request["id"], **told}), flush=True)
-        answered += 1
+            raise ValueError(found)
+        named = next((gpu for gpu in GPUS if gpu["name"] == params["gpu"]), None)
+        size = {"total_gib": named["memory_gib"], "free_gib": named["memory_gib"]} if named else {}
+        gpu = {**GPU, **size, "name": named["name"]} if named else None if options.no_gpu else GPU
+        return answer(gpu=gpu, **found)
+
+    serve(answered, options, uncounted=("gpus",))
     print("pgs: out of patience", file=sys.stderr, flush=True)
     return 9
 

@@ -120,7 +120,7 @@ async def test_what_is_in_sight_is_asked_for_first(here: Path, tmp_path: Path) -
     for number in range(60):
         write_config(here / f"c{number}.yaml")
     log = tmp_path / "log"
-    async with picker(here, "--log", str(log), "--slow", "0.03", settled=False) as (screen, pilot):
+    async with picker(here, "--log", str(log), "--slow", "estimate", "0.03", settled=False) as (screen, pilot):
         await until(pilot, lambda: screen.picking.searched)
         await pilot.press("end")
         await until(pilot, lambda: log.exists() and "c59" in log.read_text())

@@ -61,7 +61,7 @@ async def test_before_a_config_that_does_not_fit_is_started_that_is_said(here: P
 
 async def test_a_config_whose_memory_is_not_known_yet_waits_for_that_and_starts_by_itself(here: Path) -> None:
     write_config(here / "try.yaml")
-    async with picker(here, "--slow", "0.4", settled=False) as (screen, pilot):
+    async with picker(here, "--slow", "estimate", "0.4", settled=False) as (screen, pilot):
         await until(pilot, lambda: screen.list.entry)
         await pilot.press("enter")
         await until(pilot, lambda: "seeing whether it fits" in texts(screen)["keys"])
@@ -72,7 +72,7 @@ async def test_a_config_whose_memory_is_not_known_yet_waits_for_that_and_starts_
 
 async def test_a_config_that_turns_out_not_to_fit_is_asked_about(here: Path) -> None:
     write_config(here / "large.yaml")
-    async with picker(here, "--slow", "0.4", settled=False) as (screen, pilot):
+    async with picker(here, "--slow", "estimate", "0.4", settled=False) as (screen, pilot):
         await until(pilot, lambda: screen.list.entry)
         await pilot.press("enter")
         await until(pilot, lambda: "does not fit: 22.9 GiB too much" in shown(pilot) and "Stay here" in shown(pilot))
@@ -81,7 +81,7 @@ async def test_a_config_that_turns_out_not_to_fit_is_asked_about(here: Path) -> 
 
 async def test_while_a_config_waits_enter_starts_it_and_esc_does_not(here: Path) -> None:
     write_config(here / "large.yaml")
-    async with picker(here, "--slow", "60", settled=False) as (screen, pilot):
+    async with picker(here, "--slow", "estimate", "60", settled=False) as (screen, pilot):
         await until(pilot, lambda: screen.list.entry)
         for key in ("escape", "question_mark"):
             await pilot.press("enter", key)
