@@ -171,6 +171,9 @@ class Fetching:
         self.mirror.write(self.mirror.run.run_json, look.facts.run_json)
         self.spikes = look.spikes
         self._console = ConsoleCopy(self.mirror, self._path, look.console.size if look.console is not None else 0)
+        if look.pieces or log is None:
+            self.link.heard(look.facts.skew)
+            self._judge(look.facts)
         with self._looked:
             self.look = look
             self._looked.notify_all()
@@ -236,6 +239,10 @@ class Fetching:
             if self.link.closed or not self._live.is_going:
                 return
             self.mirror.wait(CATCH_UP_SECONDS)
+        self._judge(facts)
+
+    def _judge(self, facts: Facts) -> None:
+        """All has come that had been written: so this is how the run is."""
         now = self._clock()
         last = last_event_time(self.mirror)
         age = max(now + facts.skew - last, 0.0) if last is not None else None

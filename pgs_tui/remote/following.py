@@ -55,6 +55,7 @@ class RemoteFollower(Follower):
 
     def _first(self, look: FirstLook) -> Iterator[Update]:
         self._has_begun = True
+        self._looked = None
         survey = look.survey()
         if survey is None:
             return

@@ -13,7 +13,7 @@ from engine.rundir import RunDir, read_run_info
 from pgs_tui.remote.address import Address
 from pgs_tui.remote.fetching import Fetching
 from pgs_tui.remote.link import Link
-from pgs_tui.remote.lost import LinkLostError
+from pgs_tui.remote.lost import LinkLostError, LinkRefusedError
 from pgs_tui.remote.mirrors import OwnMirror
 from pgs_tui.remote.programs import APPEND, SPIKE
 from pgs_tui.remote.ssh import Connection
@@ -74,7 +74,9 @@ class RemoteRun:
     def wait_for_run(self, seconds: float) -> None:
         """Wait for the first look, for those that do without a screen. Raises LinkLostError where there is none."""
         if self._fetching.wait_for_look(seconds) is None:
-            raise LinkLostError(self._link.status.why or f"{self.where} has not answered for {seconds:.0f} s")
+            status = self._link.status
+            kind = LinkRefusedError if status.state == "refused" else LinkLostError
+            raise kind(status.why or f"{self.where} has not answered for {seconds:.0f} s")
 
     def why_not(self, ability: Ability) -> str:
         """What has to be done over there."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -10,6 +10,7 @@ import pytest
 from pgs_tui.remote.ssh import Connection
 from tests.remote.proxy import Proxy, proxy_to
 from tests.remote.sshd import HOST, Sshd, serving
+from tests.remote.watching import Watched
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -40,3 +41,33 @@ def box(sshd: Sshd, monkeypatch: pytest.MonkeyPatch) -> Iterator[Connection]:
     connection.open()
     yield connection
     connection.drop()
+
+
+@pytest.fixture
+def watch(
+    proxy: Proxy, sshd: Sshd, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Callable[[Path], Watched]]:
+    """Attaches to runs over the faulty line; what it attached to is left in the end."""
+    monkeypatch.setenv("PGS_TUI_SSH", sshd.through(proxy.port))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    all_watched: list[Watched] = []
+
+    def attached(folder: Path) -> Watched:
+        all_watched.append(Watched(folder))
+        return all_watched[-1]
+
+    yield attached
+    for watched in all_watched:
+        watched.close()
+    Connection(HOST).drop()
+
+
+@pytest.fixture
+def noisy(tmp_path: Path, watch: Callable[[Path], Watched], monkeypatch: pytest.MonkeyPatch) -> Iterator[Sshd]:
+    """What `watch` attaches to is a machine whose shell prints on login."""
+    login = tmp_path / "login.sh"
+    login.write_text(r"""printf 'Welcome, today is Monday\n\033[33mquota ok\033[0m\n'; eval "$SSH_ORIGINAL_COMMAND" """)
+    with serving(tmp_path / "noisy", f"ForceCommand . {login}") as server:
+        monkeypatch.setenv("PGS_TUI_SSH", server.ssh)
+        yield server
+        Connection(HOST).drop()
