@@ -13,7 +13,7 @@ usage: pgs-tui [--gpu NAME | --gpu_memory_gb N]
        pgs-tui CONFIG [--section.field VALUE ...]
        pgs-tui attach [RUN | USER@HOST:PATH | LOG] [--readonly]
        pgs-tui runs [DIR | USER@HOST:DIR]
-       pgs-tui compare RUN RUN ...
+       pgs-tui compare RUN RUN ... [--once | --svg | --text | --csv | --markdown]
        pgs-tui replay RUN [--speed N] [--at STEP]
        pgs-tui --once [RUN] [--json]
        pgs-tui export [RUN] --svg | --text | --csv | --gpus | --markdown [--panel NAME] [--out FILE]

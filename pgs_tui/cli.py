@@ -41,14 +41,15 @@ def _command_of(arguments: Arguments) -> Callable[[Arguments], int]:
 
         if word == "runs":
             return watching.runs_command
+        if word == "compare":
+            return watching.compare_command
         if arguments.once or arguments.json:
             return watching.once_command
         if word == "export" or arguments.export_as:
             return watching.export_command
         if arguments.gpu is not None or arguments.gpu_memory is not None:
             raise UsageError(asked.GPU_IS_FOR_PROFILE)
-        known = {"attach": watching.attach_command, "compare": watching.compare_command}
-        return known.get(word, watching.replay_command)
+        return watching.attach_command if word == "attach" else watching.replay_command
     from pgs_tui.commands import configs
 
     if word == "profile":

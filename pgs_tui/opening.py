@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -144,11 +145,20 @@ def played(run: str | None, speed: float | None = None, at: int | None = None, p
 
 
 def _compared(wish: Compare) -> CompareRuns:
-    sources = tuple(source_of(one) for one in wish.runs)
+    return CompareRuns(_several([source_of(one) for one in wish.runs]), wish.back)
+
+
+def compared_at_once(runs: Sequence[str]) -> tuple[Source, ...]:
+    """The runs of these names, for those who do without a screen. Raises ValueError."""
+    return _several([source_at_once(one) for one in runs])
+
+
+def _several(sources: Sequence[Source]) -> tuple[Source, ...]:
+    """The sources, each of another run."""
     addresses = [
         str(source.run.path.resolve()) if "inspect" in source.abilities else source.address for source in sources
     ]
     twice = next((one for one in addresses if addresses.count(one) > 1), None)
     if twice is not None:
         raise NotOpenedError(f"{twice} is named twice; a run is compared with others")
-    return CompareRuns(sources, wish.back)
+    return tuple(sources)

@@ -48,12 +48,20 @@ def runs_command(arguments: Arguments) -> int:
 
 
 def compare_command(arguments: Arguments) -> int:
-    """Lay runs over each other."""
+    """Lay runs over each other, on a screen, printed once, or in a file."""
     runs = tuple(arguments.words[1:])
-    if not 2 <= len(runs) <= MOST_COMPARED or arguments.overrides or arguments.row is not None:
+    others = (arguments.row, arguments.gpu, arguments.gpu_memory)
+    has_others = arguments.json or arguments.overrides or any(one is not None for one in others)
+    if not 2 <= len(runs) <= MOST_COMPARED or has_others:
         raise UsageError(f"compare takes two to {MOST_COMPARED} runs and nothing else: pgs-tui compare RUN RUN ...")
-    if arguments.plain or not has_screen():
-        raise UsageError("compare needs a terminal to draw on")
+    if arguments.export_as or arguments.once or arguments.plain or not has_screen():
+        from pgs_tui.comparing.command import export_comparison, print_comparison
+        from pgs_tui.opening import compared_at_once
+
+        sources, look = compared_at_once(runs), look_for(arguments)
+        if arguments.export_as is None:
+            return print_comparison(sources, look, sys.stdout)
+        return export_comparison(sources, arguments.export_as, arguments.panel, arguments.out, look, sys.stdout)
     return show(Compare(runs), look_for(arguments), waking=waking_for(arguments))
 
 

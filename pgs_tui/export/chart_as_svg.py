@@ -11,6 +11,7 @@ from pgs_tui.drawing.curves import ChartMark, Curves
 from pgs_tui.drawing.ticks import XAxis, value_ticks
 from pgs_tui.export.picture import Picture
 from pgs_tui.export.svg_curves import Ground, band, middle, outside
+from pgs_tui.export.svg_others import further_curves
 from pgs_tui.format import plain, value
 
 WIDTH, HEIGHT = 960, 440
@@ -28,6 +29,7 @@ STYLE = """
   .grid { stroke: #8a93a0; stroke-opacity: .28; } .axis { stroke: #8a93a0; fill: none; }
   .raw { fill: #6f9bd6; stroke: #6f9bd6; stroke-width: 1; opacity: .75; }
   .smooth { fill: none; stroke: #2f7be0; stroke-width: 2; stroke-linejoin: round; }
+  .other { fill: none; stroke-width: 1.8; stroke-linejoin: round; } .sign { font-weight: 600; }
   .point { fill: #2f7be0; } .best { fill: #10927a; }
   .reference { stroke: #10927a; stroke-dasharray: 6 4; fill: none; }
   .cursor { stroke: #737b87; stroke-width: 1.5; }
@@ -72,6 +74,7 @@ def _drawing(picture: Picture) -> Iterator[str]:
     yield f'<clipPath id="inside"><rect {inside}/></clipPath>'
     yield from _grid(ground, curves)
     yield '<g clip-path="url(#inside)">'
+    yield from further_curves(curves.others, ground)
     yield f'<path class="raw" d="{band(curves.raw, ground)}"/>'
     if curves.smooth is not None:
         yield f'<path class="smooth" d="{middle(curves.smooth, ground)}"/>'

@@ -27,10 +27,14 @@ class Picture:
     log: bool
     curves: Callable[[int], Curves] | None
     empty: str
+    heading: str = ""
+    """What the chart shows, where that is no panel's."""
 
     @property
     def title(self) -> str:
         """What the chart shows, with its unit."""
+        if self.heading:
+            return self.heading
         unit = UNITS.get(self.name, "")
         return WORDS[self.name] + (f" ({unit})" if unit else "")
 

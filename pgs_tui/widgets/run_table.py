@@ -111,5 +111,5 @@ class RunTable(Panel):
         base = BASE_SIGN if row.is_base else " "
         marker = "› " if is_selected else "  "
         sign = row.sign if row.shown else HIDDEN_SIGN
-        front = ((marker, "focus"), (sign, row.role if row.shown else "dim"), (base, "accent"), (" ", "text"))
+        front: Line = ((marker, "focus"), (sign, row.role if row.shown else "dim"), (base, "accent"), (" ", "text"))
         return line(*front, *name, *told)
