@@ -17,13 +17,13 @@ class DashboardSteering(DashboardShowing):
 
     def action_stop(self) -> None:
         """Stop the run, if that is really meant."""
-        if self._steered("stopped") is not None:
+        if self._steered("that could be stopped") is not None:
             question = "Stop the run? It finishes its step and saves a checkpoint, from which it can go on."
             self._ask_before(question, "Stop with a checkpoint", self.stop_run)
 
     def action_pause(self) -> None:
         """Let the run wait after its step, or go on; nothing is lost either way."""
-        live = self._steered("paused")
+        live = self._steered("that could be paused")
         if live is None:
             return
         if live.paused:
@@ -35,17 +35,17 @@ class DashboardSteering(DashboardShowing):
 
     def action_checkpoint(self) -> None:
         """Save a checkpoint between two steps; the run goes on."""
-        if self._steered("saved") is not None:
+        if self._steered("that could save") is not None:
             self._send("checkpoint", "asked for a checkpoint: the engine saves between two steps")
 
     def action_evaluate(self) -> None:
         """Evaluate between two steps; the run goes on."""
-        if self._steered("evaluated") is not None:
+        if self._steered("that could evaluate") is not None:
             self._send("evaluate", "asked for an evaluation, which comes between two steps")
 
     def action_rate(self) -> None:
         """Multiply the learning rate by a factor that the person chooses."""
-        live = self._steered("given another learning rate")
+        live = self._steered("whose learning rate could be another")
         if live is None:
             return
         from screens.rate_prompt import RatePrompt
@@ -63,7 +63,7 @@ class DashboardSteering(DashboardShowing):
     def _steered(self, what: str) -> LiveRun | None:
         """The run, if it goes on and may be steered from here; else it is said why not."""
         if self.live is None or not self.live.going:
-            self.say(f"there is no run going that could be {what}")
+            self.say(f"there is no run going {what}")
         elif why_not := self.live.why_not("control"):
             self.explain(why_not)
         else:

@@ -129,8 +129,8 @@ class _Box(Panel):
         return line(("learning rate ", "title"), *self._result())
 
     def body(self, width: int, height: int) -> Sequence[Line]:
-        text = self._text(width)
-        return text if len(text) <= height else text[-2:][:height]
+        *explained, written, result = self._text(width)
+        return [*explained[: max(height - 2, 0)], written, result][-height:]
 
     def _text(self, width: int) -> list[Line]:
         written = line(("› × ", "accent"), (self.written, "value"), ("▏", "accent"))
