@@ -10,7 +10,8 @@ from screens.dashboard_looking import DashboardLooking
 
 if TYPE_CHECKING:
     from engine.incidents import Incident
-    from pgs_tui.history.marks import Mark, Marks
+    from pgs_tui.history.mark import Mark
+    from pgs_tui.history.marks import Marks
     from pgs_tui.inspection.spike_record import SpikeRecord
     from screens.live import LiveRun
 

@@ -15,7 +15,7 @@ from pgs_tui.export.chart_as_text import chart_as_text
 from pgs_tui.export.picture import picture_of
 from pgs_tui.format import duration, gib, percent, plain, rows, value, whole
 from pgs_tui.history.history import History
-from pgs_tui.history.marks import Mark
+from pgs_tui.history.mark import Mark
 from pgs_tui.incident_words import meaning, measured
 from pgs_tui.look import GlyphName
 from pgs_tui.panel_names import PanelName

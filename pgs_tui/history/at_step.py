@@ -9,7 +9,8 @@ from math import isfinite
 from engine.events import Step, StepTime
 from engine.incidents import Incidents
 from pgs_tui.history.log_lines import LogLines
-from pgs_tui.history.marks import ODD, Mark, Marks
+from pgs_tui.history.mark import ODD, Mark
+from pgs_tui.history.marks import Marks
 from pgs_tui.history.ranks import median
 from pgs_tui.history.series import Series
 from pgs_tui.history.step_table import StepTable

@@ -14,7 +14,8 @@ from pgs_tui.history.axis import LARGEST_STEP, AxisName
 from pgs_tui.history.evals import Evals
 from pgs_tui.history.gpu_history import GpuField, GpuHistories, GpuHistory
 from pgs_tui.history.log_lines import LogLines
-from pgs_tui.history.marks import Mark, Marks
+from pgs_tui.history.mark import Mark
+from pgs_tui.history.marks import Marks
 from pgs_tui.history.part_reducer import PartColumns
 from pgs_tui.history.ranks import Ranks
 from pgs_tui.history.recent import RecentSteps

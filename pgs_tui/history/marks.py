@@ -5,69 +5,12 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
-from typing import Literal, get_args
 
-from engine.events import Alert, Severity
+from engine.events import Alert
 from engine.incidents import Incidents
 from pgs_tui.history.axis import LARGEST_STEP, Axes, AxisName
-
-MarkKind = Literal["spike", "nan", "stalled", "alert", "audit", "skipped", "resume", "best", "eval", "checkpoint"]
-KINDS: tuple[MarkKind, ...] = get_args(MarkKind)
-"""The gravest first, of two of the same severity."""
-ODD: tuple[MarkKind, ...] = ("spike", "nan", "stalled", "skipped")
-"""Values at steps with such a mark are no part of what is usual."""
-MarkRole = Literal["bad", "warn", "good", "accent", "dim"]
-
-ROLES: dict[MarkKind, MarkRole] = {
-    "nan": "bad",
-    "skipped": "warn",
-    "resume": "accent",
-    "best": "good",
-    "eval": "accent",
-    "checkpoint": "dim",
-}
-SEVERITIES: dict[MarkKind, Severity] = {"nan": "error", "skipped": "warning"}
-"""Of marks that are no incident's; the others are for information."""
-ROLES_OF_SEVERITIES: dict[str, MarkRole] = {"info": "dim", "warning": "warn", "error": "bad", "critical": "bad"}
-GRAVITY = tuple(ROLES_OF_SEVERITIES)
-STALLS = ("STALL", "STEP_SLOW", "THROTTLED", "SILENT")
-"""Codes of incidents that tell of waiting."""
-
-Place = tuple[MarkKind, str | None]
-"""A kind of mark, and the field of a step that it belongs to; None where it belongs to all charts."""
-PLAIN: tuple[Place, ...] = (
-    ("nan", "loss"),
-    ("nan", "grad_norm"),
-    ("skipped", None),
-    ("resume", None),
-    ("best", "loss"),
-    ("eval", "loss"),
-    ("checkpoint", None),
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """Something at a step. `metric` is the field of a step that it belongs to, None where it belongs to all charts.
-
-    `incident_id` names the incident, if it is one's; `rows` are those of the batch, where its alert told them.
-    """
-
-    kind: MarkKind
-    step: int
-    label: str
-    role: MarkRole
-    severity: Severity = "info"
-    incident_id: str | None = None
-    rows: tuple[int, ...] = ()
-    metric: str | None = None
-
-    @property
-    def gravity(self) -> tuple[int, int]:
-        """Greater for what matters more."""
-        severity = GRAVITY.index(self.severity) if self.severity in GRAVITY else 0
-        return severity, -KINDS.index(self.kind)
+from pgs_tui.history.mark import ODD, PLAIN, ROLES_OF_SEVERITIES, Mark, MarkKind, Place, kind_of, plain_mark
+from pgs_tui.history.touched import Touched
 
 
 class Marks:
@@ -78,7 +21,7 @@ class Marks:
         """Grows whenever a mark may have come, gone or changed."""
         self._incidents = incidents
         self._plain: dict[Place, array[int]] = {place: array("q") for place in PLAIN}
-        self._touched: dict[MarkKind, _Touched] = {}
+        self._touched: dict[MarkKind, Touched] = {}
 
     def __len__(self) -> int:
         return sum(len(steps) for steps in self._rows())
@@ -113,12 +56,12 @@ class Marks:
         """Mark the step that an alert speaks of; its incident must be among the incidents."""
         self.version += 1
         if alert.step is not None and abs(alert.step) <= LARGEST_STEP:
-            self._touched.setdefault(kind_of(alert.code), _Touched()).add(alert.step, alert.id)
+            self._touched.setdefault(kind_of(alert.code), Touched()).add(alert.step, alert.id)
 
     def take_finding(self, incident_id: str, step: int) -> None:
         """Mark where a finding about the data was told."""
         self.version += 1
-        self._touched.setdefault("audit", _Touched()).add(step, incident_id)
+        self._touched.setdefault("audit", Touched()).add(step, incident_id)
 
     def rewind(self, from_step: int, and_resumes: bool = False) -> None:
         """Take the marks of later steps away; where the run was resumed stays marked, unless that is void too."""
@@ -136,7 +79,7 @@ class Marks:
         ]
         told = {mark.metric for mark in touched if mark.kind == "nan"}
         plain = [
-            _mark(kind, step, metric)
+            plain_mark(kind, step, metric)
             for (kind, metric), steps in self._plain.items()
             if _holds(steps, step) and not (kind == "nan" and metric in told)
         ]
@@ -230,41 +173,6 @@ class Marks:
         label = f"{incident.title} {step}"
         metric = "loss" if kind == "audit" else incident.metric  # data that is odd shows in the loss, if anywhere
         return Mark(kind, step, label, role, incident.severity, incident_id, rows, metric)
-
-
-class _Touched:
-    """Steps that incidents touched, ascending, and the incident of each; a step can have several."""
-
-    def __init__(self) -> None:
-        self.steps = array("q")
-        self._ids: list[str] = []
-
-    def add(self, step: int, incident_id: str) -> None:
-        if incident_id not in self.at(step):
-            place = bisect_right(self.steps, step)
-            self.steps.insert(place, step)
-            self._ids.insert(place, incident_id)
-
-    def at(self, step: int) -> list[str]:
-        return self._ids[bisect_left(self.steps, step) : bisect_right(self.steps, step)]
-
-    def rewind(self, from_step: int) -> None:
-        keep = bisect_right(self.steps, from_step)
-        del self.steps[keep:], self._ids[keep:]
-
-
-def kind_of(code: str) -> MarkKind:
-    """The kind of mark that an alert of this code makes."""
-    if code.startswith("SPIKE_") or code.endswith("_SPIKE"):
-        return "spike"
-    if code.startswith("NON_FINITE_") or code.endswith("_NAN"):
-        return "nan"
-    return "stalled" if code in STALLS else "alert"
-
-
-def _mark(kind: MarkKind, step: int, metric: str | None) -> Mark:
-    what = f"{metric} not finite" if kind == "nan" else kind
-    return Mark(kind, step, f"{what} {step}", ROLES[kind], SEVERITIES.get(kind, "info"), None, (), metric)
 
 
 def _holds(steps: array[int], step: int) -> bool:

@@ -11,7 +11,8 @@ from pgs_tui.history.axis import AxisName, WallStretch
 from pgs_tui.history.evals import Evals
 from pgs_tui.history.gpu_history import GpuField, GpuHistory
 from pgs_tui.history.gpu_reducer import GpuReducer
-from pgs_tui.history.marks import Mark, Marks
+from pgs_tui.history.mark import Mark
+from pgs_tui.history.marks import Marks
 from pgs_tui.history.part_reducer import PartColumns, PartReducer
 from pgs_tui.history.reducer import Columns, Edges, Reducer
 from pgs_tui.history.step_table import StepTable

@@ -8,7 +8,7 @@ from pgs_tui.drawing.curves import ChartMark, Curves, Other
 from pgs_tui.format import plain
 from pgs_tui.history.axis import AxisName
 from pgs_tui.history.history import History
-from pgs_tui.history.marks import Mark
+from pgs_tui.history.mark import Mark
 from screens.readings.looking import Looking, label_of
 
 
