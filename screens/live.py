@@ -29,7 +29,7 @@ from pgs_tui.widgets.status_line import Status
 from screens.commands import Commands
 from screens.intake import Intake
 from screens.readings.banner import banner_of
-from screens.readings.charts import CHARTS
+from screens.readings.charts import CHARTS, is_told
 from screens.readings.cursor import cursor_reading
 from screens.readings.gpus import gpus_of
 from screens.readings.looking import Looking, ground_of, looking_at
@@ -175,6 +175,8 @@ class LiveRun:
     def chart(self, name: str, looking: Looking) -> ChartView:
         """What the chart of that name shows."""
         view = CHARTS[name](self.history, looking)
+        if self._update.life == "foreign" and not is_told(self.history, name):
+            return replace(view, curves=None, empty="its log does not tell this")
         return view if self.going else replace(view, empty="no step was taken")
 
     def at_cursor(self, looking: Looking) -> CursorReading:

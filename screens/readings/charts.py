@@ -180,3 +180,12 @@ def _moved(history: History) -> str:
 
 def _rank(ordered: list[float], share: float) -> float:
     return ordered[min(int(len(ordered) * share), len(ordered) - 1)]
+
+
+def is_told(history: History, chart: str) -> bool:
+    """Whether any step tells what the chart shows, or there is no step yet; other tools do not tell everything."""
+    series = history.series.get("mem.peak" if chart == "memory_over_steps" else chart)
+    if series is None or not history.steps:
+        return True
+    low, high = series.extent(0, len(series))
+    return low <= high or bool(series.marks)

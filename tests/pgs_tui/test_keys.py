@@ -12,6 +12,7 @@ from screens.help import HelpScreen
 from screens.inspect import InspectScreen
 from screens.picker import PickerScreen
 from screens.profile import ProfileScreen
+from screens.replay import ReplayScreen
 from screens.runs import RunsScreen
 from tests.screens.hosting import hosted
 
@@ -41,6 +42,7 @@ SCREENS: dict[ScreenName, type] = {
     "picker": PickerScreen,
     "profile": ProfileScreen,
     "runs": RunsScreen,
+    "replay": ReplayScreen,
 }
 SHARED = {"g", "c"}
 """Keys of no global meaning that happen to do the same on every screen."""
