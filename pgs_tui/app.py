@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.message import Message
 
-from pgs_tui.goals import AttachTo, StartConfig
+from pgs_tui.goals import AttachTo, ListRuns, StartConfig
 from pgs_tui.look import Look
 from pgs_tui.themed_app import THEME_SHEET, Goodbye, ThemedApp
 from pgs_tui.waking import SILENT, Waking
@@ -158,6 +159,14 @@ class PgsApp(ThemedApp):
 
             farewell = f"the run is being started. Open it with: {own_command()} attach"
         self.exit(Goodbye(message.exit_code, farewell))
+
+    def on_dashboard_screen_no_run(self, message: DashboardScreen.NoRun) -> None:
+        """Nothing to look at: say why, on the list where it was chosen if there is one."""
+        back = self._goal.back if isinstance(self._goal, AttachTo) else None
+        if isinstance(back, ListRuns):
+            self.exit(Goodbye(next=replace(back, note=message.why)))
+        else:
+            self.exit(Goodbye(2, refused=f"pgs-tui: {message.why}"))
 
     def on_dashboard_screen_back(self, message: DashboardScreen.Back) -> None:
         """Out of the outermost layer: to the screen that the run was chosen on."""

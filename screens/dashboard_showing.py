@@ -44,6 +44,13 @@ class DashboardShowing(DashboardDrawing):
             super().__init__()
             self.update = update
 
+    class NoRun(Message, namespace="dashboard_screen"):
+        """What was named on another machine is no run, or none that may be read; nothing of it was ever seen."""
+
+        def __init__(self, why: str) -> None:
+            super().__init__()
+            self.why = why
+
     def __init__(self, run_name: str, look: Look, opening: str = "starting") -> None:
         super().__init__(look)
         self._run_name = run_name
@@ -89,6 +96,8 @@ class DashboardShowing(DashboardDrawing):
         assert self.live is not None, "news without a run"
         update = message.update
         self.live.take(update)
+        if update.link is not None and update.link.state == "refused" and self.live.history.last_t is None:
+            self.post_message(self.NoRun(update.link.why))
         if not self.live.sees(self.view):
             self.look_at(View(self.view.axis))  # the steps that were looked at are no more
         if self._follower is not None:

@@ -8,7 +8,7 @@ import pytest
 from textual.pilot import Pilot
 
 from pgs_tui.app import Goodbye
-from pgs_tui.goals import AttachTo
+from pgs_tui.goals import AttachTo, ListRuns
 from pgs_tui.runs.follow import Update
 from pgs_tui.runs.link_status import LinkStatus
 from screens.confirm import Confirm
@@ -184,3 +184,17 @@ async def test_while_the_past_is_fetched_the_present_is_seen(tmp_path: Path) -> 
         await app.deliver(pilot, whole)
         assert "past" not in app.texts["status"] and "1 241" in app.texts["status"]
         assert app.live.history.steps.count(1241) == 1, "what was seen meanwhile is not counted twice"
+
+
+async def test_what_is_no_run_over_there_is_one_sentence(tmp_path: Path) -> None:
+    for back in (None, ListRuns("me@box:runs")):
+        far = FarRun(tmp_path)
+        refused = far.become("refused", why="me@box:runs/night is no run")
+        async with hosted(tmp_path, goal=AttachTo(far, back=back)) as (app, pilot):
+            await app.deliver(pilot, Update(link=refused, loading=True))
+        goodbye = app.return_value
+        assert goodbye is not None
+        if back is None:
+            assert (goodbye.exit_code, goodbye.refused) == (2, "pgs-tui: me@box:runs/night is no run")
+        else:
+            assert goodbye.next == replace(back, note="me@box:runs/night is no run"), "the list says it"
