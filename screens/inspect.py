@@ -3,32 +3,29 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import BindingType
 
 from pgs_tui.drawing.lines import text_of
-from pgs_tui.inspection.blocks import View
 from pgs_tui.inspection.row_source import RowFilter
 from pgs_tui.keys import bindings_of
 from pgs_tui.look import GLYPH_NAMES, Look
+from screens.inspect_moving import InspectMoving
 from screens.inspect_opening import Opening
-from screens.inspect_panes import STYLE_SHEET, InspectPanes
+from screens.inspect_panes import STYLE_SHEET
 from screens.inspecting import Inspecting
 from screens.messages import LeavingMessage, RefusedMessage, ServerMessage
 
 if TYPE_CHECKING:  # what the first frame does not need is imported after it
     from pgs_tui.inspection.client import Answer, Ended, Inspector
-    from pgs_tui.inspection.reader import Reader
 
 __all__ = ["STYLE_SHEET", "InspectScreen", "Opening"]
 LOOK_SECONDS = 0.4
-FAR_DOWN = 10**9
-"""The last row, while it is not known which one that is."""
 
 
-class InspectScreen(InspectPanes, inherit_bindings=False):
+class InspectScreen(InspectMoving, inherit_bindings=False):
     """`arguments` name the config or the run for `pgs inspect`. It reports with `Leaving` and `Refused`.
 
     `above` says that there is a screen to go back to, `going` that a run goes on there. `command` replaces that of
@@ -108,113 +105,6 @@ class InspectScreen(InspectPanes, inherit_bindings=False):
         if ended is not None and self.inspecting.hello is None and not self._above:
             self.post_message(self.Refused(ended.reason, ended.exit_code or 1))
         self.show_now()
-
-    def action_up(self) -> None:
-        self._move(-1)
-
-    def action_down(self) -> None:
-        self._move(1)
-
-    def _move(self, rows: int) -> None:
-        if self.focused is self.audit:
-            self.audit.move(rows)
-        elif self.focused is self.view:
-            self._walk(lambda reader: reader.step_rows(rows))
-        else:
-            self._select(self.rows.selected + rows)
-
-    def action_left(self) -> None:
-        self._step(-1)
-
-    def action_right(self) -> None:
-        self._step(1)
-
-    def _step(self, tokens: int) -> None:
-        if self.focused is self.view:
-            self._walk(lambda reader: reader.step(tokens))
-
-    def action_page_down(self) -> None:
-        self._page(1)
-
-    def action_page_up(self) -> None:
-        self._page(-1)
-
-    def action_half_down(self) -> None:
-        self._page(0.5)
-
-    def action_half_up(self) -> None:
-        self._page(-0.5)
-
-    def _page(self, pages: float) -> None:
-        if self.focused is self.view:
-            self._walk(lambda reader: reader.page(pages))
-        else:
-            self._select(self.rows.selected + int(pages * self.rows.room))
-
-    def action_first(self) -> None:
-        if self.focused is self.view:
-            self._walk(lambda reader: reader.to_start())
-        else:
-            self._select(0)
-
-    def action_last(self) -> None:
-        if self.focused is self.view:
-            self._walk(lambda reader: reader.to_end())
-        else:
-            self._select(self.rows.source.matched - 1 if self.rows.source.answered else FAR_DOWN)
-
-    def action_next_row(self) -> None:
-        self._select(self.rows.selected + 1)
-
-    def action_previous_row(self) -> None:
-        self._select(self.rows.selected - 1)
-
-    def _select(self, place: int) -> None:
-        if self.rows.select(place):
-            self.inspecting.select(self.rows.selected)
-            self.show_now()
-
-    def _walk(self, walk: Callable[[Reader], object]) -> bool:
-        """Let the reader move; whether it did."""
-        reader = self.view.reader
-        if reader is None:
-            self.inspecting.walk_later(walk)
-            return True
-        moved = walk(reader) is not False
-        self.inspecting.cursor_moved()
-        self.view.redraw()
-        self._show_token()
-        return moved
-
-    def action_next_trained(self) -> None:
-        if not self._walk(lambda reader: reader.to_trained(1)):
-            self.say("nothing trained further down")
-
-    def action_previous_trained(self) -> None:
-        if not self._walk(lambda reader: reader.to_trained(-1)):
-            self.say("nothing trained further up")
-
-    def action_next_worst(self) -> None:
-        self._worst(1)
-
-    def action_previous_worst(self) -> None:
-        self._worst(-1)
-
-    def _worst(self, direction: int) -> None:
-        if not self._walk(lambda reader: reader.worst(direction)):
-            self.say("losses of tokens are known for recorded steps: Enter on a spike's alert opens one")
-
-    def action_boxes(self) -> None:
-        self._walk(lambda reader: reader.toggle_boxes())
-
-    def action_raw(self) -> None:
-        self._show_as("raw")
-
-    def action_only_trained(self) -> None:
-        self._show_as("trained")
-
-    def _show_as(self, view: View) -> None:
-        self._walk(lambda reader: reader.show("turns" if reader.view == view else view))
 
     def action_next_flagged(self) -> None:
         self.inspecting.next_flagged(forward=True)
