@@ -83,7 +83,12 @@ class Channel:
         if self._process.poll() is None:
             with contextlib.suppress(ProcessLookupError):  # another thread closes it as well
                 os.killpg(self._process.pid, signal.SIGTERM)  # with its children, where PGS_TUI_SSH names a script
-            self._process.wait()
+            try:
+                self._process.wait(_LAST_WORDS_SECONDS)
+            except subprocess.TimeoutExpired:  # it is stopped, or deaf
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(self._process.pid, signal.SIGKILL)
+                self._process.wait()
         with self._in_use:
             for pipe in self._pipes:
                 pipe.close()

@@ -13,6 +13,7 @@ from tests.remote.sshd import HOST, Sshd, serving
 from tests.remote.watching import Watched
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.is_relative_to(Path(__file__).parent) and "sshd" in getattr(item, "fixturenames", ()):
