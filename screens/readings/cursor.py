@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
+from engine.events import Step
+from engine.events.rates import rates_of
 from pgs_tui.format import duration, plain, rows, seconds, value, whole
 from pgs_tui.history.at_step import At, Usual
 from pgs_tui.widgets.cursor_line import CursorReading, Measured
@@ -48,9 +50,19 @@ def _more(looking: Looking, at: At) -> tuple[Measured, ...]:
     if at.time is not None:
         told = ((name, getattr(at.time, field)) for field, name in PARTS)
         parts[:0] = [Measured(name, seconds(spent)) for name, spent in told if spent is not None]
+    if at.line is not None:
+        parts += _of_line(at.line)
     if looking.view.axis == "time" and looking.cursor is not None:
         parts.insert(0, Measured("after", duration(looking.cursor)))
     return tuple(parts)
+
+
+def _of_line(step: Step) -> Iterator[Measured]:
+    """What has to be known to compare its tokens a second and its gradient norm with others."""
+    if (rates := rates_of(step)) is not None:
+        yield Measured("padding", f"{100 * rates.padding:.3g} %")
+    if step.clip_scale is not None and step.clip_scale < 1:
+        yield Measured("clipped to", value(step.clip_scale, 3))
 
 
 def _measured(at: At, metrics: Iterable[str]) -> list[Measured]:

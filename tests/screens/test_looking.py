@@ -67,8 +67,11 @@ def events(last: int = 1000) -> tuple[Event, ...]:
 def news(*more: Event, last: int = 1000, path: Path | None = None) -> Update:
     """All of it as one update; written to the log too where a path is given, as the engine does."""
     told: tuple[Stamped, ...] = stamped(*events(last), *more)
-    if path is None:
-        return Update(events=told, life="live")
+    return Update(events=told, life="live") if path is None else logged(path, *told)
+
+
+def logged(path: Path, *told: Stamped) -> Update:
+    """These events, in the log too."""
     offsets = []
     with path.open("wb") as log:
         for one in told:
@@ -390,3 +393,14 @@ async def test_the_view_works_at_every_size_and_look(tmp_path: Path, size: tuple
 )
 def test_what_is_usual_is_written_as_closely_as_it_is_known(level: float, spread: float | None, words: str) -> None:
     assert WORDINGS["loss"].usual(Usual(level, spread)) == words
+
+
+async def test_the_cursor_tells_padding_and_clipping_beside_speed_and_norm(tmp_path: Path) -> None:
+    """X-04 and X-10 of the cases."""
+    counts = step(1, tokens=14, slots=16, loss_tokens=5, dt=0.5, tok_s=28.0, grad_norm=5.0, clip_scale=0.2)
+    async with hosted(tmp_path, (200, 50)) as (app, pilot):
+        await app.deliver(pilot, logged(app.live.run.events, *stamped(counts, step(2))))
+        await pressed(app, pilot, "home")
+        await until(pilot, lambda: "padding" in app.texts["cursor"])
+        for words in ("tok/s 28", "padding 12.5 %", "grad norm 5.00", "clipped to 0.20"):
+            assert words in app.texts["cursor"]
