@@ -89,7 +89,7 @@ class CompareScreen(CompareShowing, inherit_bindings=False):
     def action_axis(self) -> None:
         axis = self.comparison.next_axis()
         self.comparison.on_axis(axis)
-        self.show_now()
+        self.show_soon()
         self.say(f"aligned by {AXIS_WORDS[axis]}")
 
     def action_metric(self) -> None:
@@ -97,26 +97,26 @@ class CompareScreen(CompareShowing, inherit_bindings=False):
         metrics, shown = self.comparison.metrics, self.comparison.shown
         place = metrics.index(shown.metric) if shown.metric in metrics else -1
         self.comparison.shown = replace(shown, metric=metrics[(place + 1) % len(metrics)])
-        self.show_now()
+        self.show_soon()
         self.say(wording_of(self.comparison.shown.metric).name)
 
     def action_log_axis(self) -> None:
         shown = self.comparison.shown
         self.comparison.shown = replace(shown, log=not shown.log)
-        self.show_now()
+        self.show_soon()
         self.say("log axis" if not shown.log else "linear axis")
 
     def action_smooth(self) -> None:
         shown = self.comparison.shown
         alpha = SMOOTHINGS[(SMOOTHINGS.index(shown.alpha) + 1) % len(SMOOTHINGS)]
         self.comparison.shown = replace(shown, alpha=alpha)
-        self.show_now()
+        self.show_soon()
         self.say(f"averages: {alpha} of the old, {1 - alpha:.2g} new" if alpha else "raw values")
 
     def action_baseline(self) -> None:
         """The run in focus is what the others are measured against."""
         self.comparison.shown = replace(self.comparison.shown, base=self.table.selected)
-        self.show_now()
+        self.show_soon()
         self.say(f"measured against {self.comparison.base.sign} {self.comparison.base.name}")
 
     def action_toggle_run(self, key: str) -> None:
@@ -128,7 +128,7 @@ class CompareScreen(CompareShowing, inherit_bindings=False):
             self.say("one run at least is shown")
         else:
             self.comparison.hide(hidden ^ {place})
-            self.show_now()
+            self.show_soon()
 
     def action_differences(self) -> None:
         """What differs in the configs in full, and the curves again."""
@@ -225,6 +225,6 @@ class CompareScreen(CompareShowing, inherit_bindings=False):
         view = change(self.comparison.view, ground)
         if view != self.comparison.view:
             self.comparison.view = view
-            self.show_now()
+            self.show_soon()
         elif unchanged:
             self.say(unchanged)

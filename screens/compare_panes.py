@@ -32,6 +32,7 @@ MESSAGE_SECONDS = 8.0
 MORE = 3
 """How many further metrics have a small chart where there is room."""
 TALL, WIDE = 34, 130
+BETWEEN_CHARTS = 0.001
 SHARE_OF_RUNS = 0.45
 """The part of the lines that the list of runs may take."""
 
@@ -49,6 +50,9 @@ class ComparePanes(Screen[None], inherit_bindings=False):
         self.comparison = comparison
         self.look = look
         self._message_timer: Timer | None = None
+        self._waiting: list[tuple[ChartPanel, str]] = []
+        self._chart_timer: Timer | None = None
+        self._drawing = False
         self.status_line = StatusLine(id="status")
         self.chart = ChartPanel("loss", id="metric")
         self.more = tuple(ChartPanel("", id=f"more-{number}") for number in range(MORE))
@@ -109,6 +113,16 @@ class ComparePanes(Screen[None], inherit_bindings=False):
         self.show_table()
         self.show_charts()
 
+    def show_soon(self) -> None:
+        """Show what is looked at now. However many keys come at once, it is drawn once behind them."""
+        if not self._drawing:
+            self._drawing = True
+            self.call_later(self._show)
+
+    def _show(self) -> None:
+        self._drawing = False
+        self.show_now()
+
     def show_table(self) -> None:
         """The runs, at the place that is looked at."""
         comparison = self.comparison
@@ -116,12 +130,27 @@ class ComparePanes(Screen[None], inherit_bindings=False):
         self.table.show(heads_of(comparison), rows, place_words(comparison))
 
     def show_charts(self) -> None:
-        """The curves; the metrics after the large one in the small charts."""
-        for chart, metric in zip(self.charts, self._metrics(), strict=False):
-            chart.label = wording_of(metric).name
-            chart.log_axis = self.comparison.shown.log and metric != "lr"
-            if chart.display:
-                chart.show(chart_of(self.comparison, metric))
+        """The curves: the large chart at once, the others one after the other, with keys in between."""
+        shown = [one for one in zip(self.charts, self._metrics(), strict=False) if one[0].display]
+        self._waiting = shown[1:]
+        for chart, metric in shown[:1]:
+            self._show_chart(chart, metric)
+        if self._waiting and self._chart_timer is None:
+            self._chart_timer = self.set_interval(BETWEEN_CHARTS, self._show_next_chart)
+        elif self._waiting and self._chart_timer is not None:
+            self._chart_timer.resume()
+
+    def _show_next_chart(self) -> None:
+        if self._waiting:
+            self._show_chart(*self._waiting.pop(0))
+        if not self._waiting and self._chart_timer is not None:
+            self._chart_timer.pause()
+
+    def _show_chart(self, chart: ChartPanel, metric: str) -> None:
+        chart.label = wording_of(metric).name
+        if chart.log_axis != (self.comparison.shown.log and metric != "lr"):
+            chart.toggle_log_axis()
+        chart.show(chart_of(self.comparison, metric))
 
     def curve_cells(self) -> int:
         """How many cells the large curve is wide: those that the cursor goes through."""

@@ -44,12 +44,14 @@ def columns_of(
     """The metric of one run, or its average, in the part of the axis that is seen."""
     if metric == EVAL:
         return _columns_of_points(evaluations(history, axis), window, count)
-    raw = history.columns(metric, *window, count, axis)
     average = average_of(history, metric, alpha)
     if not average:
-        return raw
+        return history.columns(metric, *window, count, axis)
     smooth = history.smooth_columns(metric, average, *window, count, axis)
-    return replace(smooth, marks=raw.marks) if raw.marks else smooth  # an average passes over what is not finite
+    if not history.series[metric].marks:
+        return smooth
+    raw = history.columns(metric, *window, count, axis)
+    return replace(smooth, marks=raw.marks)  # an average passes over what is not finite
 
 
 def no_columns(start: float, end: float, count: int) -> Columns:
