@@ -13,14 +13,13 @@ import subprocess
 import sys
 import termios
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import psutil
 import pyte
-
-from engine.rundir import RunDir
 
 PROJECT = Path(__file__).parents[3]
 TICK = 0.01
@@ -29,7 +28,8 @@ TICK = 0.01
 class Attached:
     """The program, from its start; everything it writes is kept with its time."""
 
-    def __init__(self, run: RunDir, size: tuple[int, int], state: Path) -> None:
+    def __init__(self, run: RunDir, size: tuple[int, int], state: Path, words: tuple[str, ...] | None = None) -> None:
+        """`words` are what stands behind `pgs-tui`, if it is not to attach to the run."""
         self.size = size
         self.chunks: list[tuple[float, bytes]] = []
         master, slave = pty.openpty()
@@ -39,12 +39,12 @@ class Attached:
         self._master = master
         self.begin = time.perf_counter()
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "pgs_tui", "attach", str(run.path)],
+            [sys.executable, "-m", "pgs_tui", *(words or ("attach", str(run.path)))],
             cwd=PROJECT,
             stdin=slave,
             stdout=slave,
             stderr=slave,
-            env=kept | usual | {"XDG_STATE_HOME": str(state)},
+            env=kept | usual | {"XDG_STATE_HOME": str(state)} | dict(environment),
             start_new_session=True,
         )
         os.close(slave)
