@@ -73,6 +73,9 @@ def _elsewhere(situation: Situation, state: State) -> State:
 
 def _of_phase(situation: Situation) -> State:
     phase = situation.history.phase
+    if phase is None and situation.history.last_step is not None:  # its log was emptied, and goes on with steps
+        sign, role = PHASE_SIGNS["training"]
+        return State(sign, "training", role)
     if phase is None:
         return State("○", "starting", "dim", "○ the engine starts", "then come the data, the model and the first step")
     sign, role = PHASE_SIGNS.get(phase.name, BUSY)

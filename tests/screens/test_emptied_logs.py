@@ -181,3 +181,12 @@ def test_another_log_with_older_events_takes_its_place(watched: Watched) -> None
     history = watched.look()
     assert losses(history) == {1: 5.0} and watched.live.incidents() == ()
     assert "replaced by another file" in watched.notes[0]
+
+
+def test_a_log_that_tells_of_steps_alone_is_that_of_a_run_that_trains(tmp_path: Path) -> None:
+    """It was emptied before anybody looked."""
+    watched = Watched(tmp_path)
+    assert watched.live.status().state.endswith("starting")
+    watched.append(*stamped(step(41, 1.6), step(42, 1.5)))
+    watched.look()
+    assert watched.live.status().state.endswith("training")
