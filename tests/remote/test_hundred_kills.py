@@ -27,7 +27,7 @@ AT_ONCE = 2
 LONGEST_LIFE = 1.0
 """Seconds; so many of them die while they start or log in, and others once they are drawn."""
 DEATHS = (signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, signal.SIGHUP)
-KEYS = (b"\t", b"\x1b[C", b"i", b"?", b"\x1b[6~", b"w", b"3", b"l")
+KEYS = (b"\t", b"\x1b[C", b"?", b"\x1b[6~", b"3", b"l", b"t")
 
 
 @contextmanager
