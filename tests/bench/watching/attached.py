@@ -21,6 +21,8 @@ from typing import Any
 import psutil
 import pyte
 
+from engine.rundir import RunDir
+
 PROJECT = Path(__file__).parents[3]
 TICK = 0.01
 
@@ -28,7 +30,14 @@ TICK = 0.01
 class Attached:
     """The program, from its start; everything it writes is kept with its time."""
 
-    def __init__(self, run: RunDir, size: tuple[int, int], state: Path, words: tuple[str, ...] | None = None) -> None:
+    def __init__(
+        self,
+        run: RunDir,
+        size: tuple[int, int],
+        state: Path,
+        words: tuple[str, ...] | None = None,
+        environment: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         """`words` are what stands behind `pgs-tui`, if it is not to attach to the run."""
         self.size = size
         self.chunks: list[tuple[float, bytes]] = []
