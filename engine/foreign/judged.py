@@ -28,6 +28,11 @@ class ForeignEvents:
         self._watch = StepsWatch(is_foreign=True)
         self._started: Start | None = None
 
+    @property
+    def progress(self) -> float:
+        """The share of what there was at the last look that has been told."""
+        return self._reader.progress
+
     def poll(self) -> Batch:
         """What is new. Raises OSError, and NotReadableError where files are not what they should be."""
         batch = self._reader.poll()

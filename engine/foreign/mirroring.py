@@ -1,9 +1,11 @@
 """A program that writes training of another tool into a folder as the log of a run, and goes on while it grows.
 
-`python -m engine.foreign.mirroring PATH FOLDER` writes FOLDER/events.jsonl. It says on stdout, a line each, as JSON:
-{"said": "read"} once all that was there is written, {"said": "note", "text": ...}, {"said": "trouble", "text": ...} and
-{"said": "well"}. A line on stdin says that no news are wanted any more: it leaves. When stdin ends without one, nobody
-is there any more: it removes that log and the folder, if that is empty then.
+`python -m engine.foreign.mirroring PATH FOLDER` writes FOLDER/events.jsonl, and FOLDER/console.log if there is none. It
+says on stdout, a line of JSON each, {"said": ..., "text": ...}: "progress" with a share while what was there is being
+written, "read" once it is; a "note" for people; "trouble" while something cannot be read, and "well" when it can again.
+
+A line on stdin says that no news are wanted any more: it leaves. When stdin ends without one, nobody is there any more:
+it removes what it wrote and the folder, if that is empty then.
 """
 
 from __future__ import annotations
@@ -16,14 +18,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TextIO
 
-from engine.events.codec import encode
 from engine.events.foreign.recognised import recognised
 from engine.events.foreign.told import NotReadableError
 from engine.events.reader import Batch
 from engine.foreign.judged import ForeignEvents
+from engine.foreign.lines import line_of, said_of
 
 LOG, CONSOLE = "events.jsonl", "console.log"
-"""The second, a link to the lines of a log, was made by whoever made the folder."""
+"""The second is a link where the lines of a log are shown, made by whoever made the folder."""
 NICENESS = 10
 """Answering keys goes first."""
 FASTEST, SLOWEST = 0.2, 1.0
@@ -67,7 +69,7 @@ def main(arguments: list[str]) -> None:
 def _follow(events: ForeignEvents, folder: Path, teller: Teller) -> bool:
     """Returns whether nobody is there any more, else no more news are wanted."""
     pause, is_read = FASTEST, False
-    with (folder / LOG).open("a", encoding="utf-8") as log:
+    with (folder / LOG).open("a", encoding="utf-8") as log, _console(folder / CONSOLE) as console:
         while (asked := _asked(pause if is_read else 0.0)) is None:
             try:
                 batch = events.poll()
@@ -76,9 +78,11 @@ def _follow(events: ForeignEvents, folder: Path, teller: Teller) -> bool:
                 batch = Batch()
             else:
                 teller.trouble("")
-            _write(batch, log)
+            _write(batch, log, console)
             for note in batch.notes:
                 teller.say("note", note)
+            if not is_read:
+                teller.say("progress", f"{events.progress:.3f}")
             if not (is_read or batch.more):
                 is_read = True
                 teller.say("read")
@@ -95,11 +99,18 @@ def _leave_nothing_of(folder: Path) -> None:
         folder.parent.rmdir()
 
 
-def _write(batch: Batch, log: TextIO) -> None:
+def _console(path: Path) -> TextIO:
+    """Where lines for people go; nowhere, where the other tool's own are."""
+    return (Path(os.devnull) if path.is_symlink() else path).open("a", encoding="utf-8")
+
+
+def _write(batch: Batch, log: TextIO, console: TextIO) -> None:
     if batch.restarted:
         log.truncate(0)
-    log.writelines(f"{encode(stamped.event, stamped.t)}\n" for stamped in batch.events)
+    log.writelines(f"{line_of(stamped)}\n" for stamped in batch.events)
     log.flush()
+    console.writelines(f"{said}\n" for stamped in batch.events if (said := said_of(stamped.event)))
+    console.flush()
 
 
 def _asked(seconds: float) -> bytes | None:

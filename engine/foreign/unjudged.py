@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Protocol
 
+from engine.events.console import ConsoleStep
 from engine.events.foreign.recognised import Found
 from engine.events.foreign.steps import ForeignSteps
 from engine.events.foreign.tensorboard import EventFiles
@@ -19,6 +21,8 @@ from engine.health.foreign import ForeignLog
 
 CHUNK_BYTES = 2**20
 """How much of a log is read at a time."""
+SLICE_STEPS = 5_000
+"""How many steps of files are told at a time."""
 ALL_STEPS = "all steps are done, as its files say"
 
 
@@ -28,6 +32,10 @@ class Unjudged(Protocol):
     @property
     def total_steps(self) -> int | None:
         """How many steps there will be, as far as is told."""
+
+    @property
+    def progress(self) -> float:
+        """The share of what there is that has been told."""
 
     def poll(self) -> Batch: ...
 
@@ -46,28 +54,43 @@ def unjudged(found: Found) -> Unjudged:
 
 
 class StepEvents:
-    """The events of files that tell of steps."""
+    """The events of files that tell of steps; much comes in slices, the rest of which waits for the next poll."""
 
     def __init__(self, files: StepFiles) -> None:
         self._files = files
         self._steps = ForeignSteps()
-        self._is_over = False
+        self._waiting: deque[ConsoleStep] = deque()
+        self._size = 0
+        self._is_over = self._end_was_told = False
 
     @property
     def total_steps(self) -> int | None:
         return self._steps.total
 
+    @property
+    def progress(self) -> float:
+        return 1.0 - len(self._waiting) / self._size if self._size else 1.0
+
     def poll(self) -> Batch:
-        told = self._files.poll()
-        if told.restarted:
-            self._steps, self._is_over = ForeignSteps(), False
-        self._steps.total = told.total or self._steps.total
-        events = [Stamped(self._steps.t, event) for one in told.told for event in self._steps.take(one)]
-        if told.is_over and not self._is_over:
-            self._is_over = True
+        told = StepsTold() if self._waiting else self._look()
+        events = []
+        for _ in range(min(SLICE_STEPS, len(self._waiting))):
+            events += [Stamped(self._steps.t, event) for event in self._steps.take(self._waiting.popleft())]
+        if self._is_over and not (self._waiting or self._end_was_told):
+            self._end_was_told = True
             end = End(status="finished", reason=ALL_STEPS, exit_code=0, last_step=self._steps.last or 0)
             events.append(Stamped(self._steps.t, end))
-        return Batch(tuple(events), told.notes, restarted=told.restarted)
+        return Batch(tuple(events), told.notes, restarted=told.restarted, more=bool(self._waiting))
+
+    def _look(self) -> StepsTold:
+        told = self._files.poll()
+        if told.restarted:
+            self._steps, self._is_over, self._end_was_told = ForeignSteps(), False, False
+        self._steps.total = told.total or self._steps.total
+        self._waiting.extend(told.told)
+        self._size = len(self._waiting)
+        self._is_over = self._is_over or told.is_over
+        return told
 
 
 class LogEvents:
@@ -88,16 +111,22 @@ class LogEvents:
         self._latest: float | None = None
         """No line of the past came after this; None once the past has been read."""
         self._is_first = True
+        self._size = 0
         self._told: set[str] = set()
 
     @property
     def total_steps(self) -> int | None:
         return self._log.total_steps
 
+    @property
+    def progress(self) -> float:
+        return min(self._reader.offset / self._size, 1.0) if self._size else 1.0
+
     def poll(self) -> Batch:
         is_first, self._is_first = self._is_first, False
         if is_first:
-            self._latest = self._path.stat().st_mtime
+            status = self._path.stat()
+            self._latest, self._size = status.st_mtime, status.st_size
         batch = self._reader.poll()
         if batch.restarted:
             self._log = ForeignLog()
@@ -126,8 +155,7 @@ class LogEvents:
         How long the rest took is guessed by its bytes.
         """
         assert self._latest is not None, "the past is being read"
-        size = self._path.stat().st_size
-        seconds = self._log.t * (size / self._reader.offset if self._reader.offset else 1.0)
+        seconds = self._log.t * (self._size / self._reader.offset if self._reader.offset else 1.0)
         begin = self._latest - max(seconds, self._log.t)
         self._log.t += begin
         return [Stamped(begin + one.t, one.event) for one in events]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from engine.events import EventReader
+from engine.events.survey import EDGE_BYTES, survey_of
 from pgs_tui.foreign.mirror import ForeignMirror
 from pgs_tui.runs.console import ConsoleTail
 from pgs_tui.runs.follow import Follower, Update
@@ -14,6 +17,8 @@ from pgs_tui.runs.past import FOLLOWED_BYTES, Past, past_of
 
 WAIT_SECONDS = 0.1
 """How long one poll waits for the log to be written."""
+SURVEY_EVERY = 1.0
+"""Seconds between two samples of a log that is being written."""
 
 
 class ForeignFollower(Follower):
@@ -26,13 +31,14 @@ class ForeignFollower(Follower):
         self._mirrored_past: Past | None = None
         self._told = Update(life="foreign", loading=True)
         self._trouble: str | None = None
+        self._next_survey = 0.0
 
     def poll(self) -> Iterator[Update]:
         """What is new since the last poll."""
         if self._written is None:
             if not self._mirror.wait(WAIT_SECONDS):
                 self.pause = 0.0
-                yield self._told
+                yield self._so_far()
                 return
             self._written = self._follower()
         for update in self._written.poll():
@@ -53,6 +59,22 @@ class ForeignFollower(Follower):
         super().stop()
         if self._mirrored_past is not None:
             self._mirrored_past.stop()
+
+    def _so_far(self) -> Update:
+        """How far it is, now and then with a sample of what has been written."""
+        told = replace(self._told, progress=self._mirror.progress)
+        now = time.monotonic()
+        if now < self._next_survey:
+            return told
+        self._next_survey = now + SURVEY_EVERY
+        try:
+            with self._mirror.run.events.open("rb") as log:
+                size = os.fstat(log.fileno()).st_size
+                if size < 2 * EDGE_BYTES:
+                    return told
+                return replace(told, columns=survey_of(log.fileno(), size).blocks, survey=True)
+        except OSError:  # it is not there yet
+            return told
 
     def _follower(self) -> Follower:
         run = self._mirror.run

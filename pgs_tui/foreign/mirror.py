@@ -34,6 +34,8 @@ class ForeignMirror:
         self.run.path.mkdir()
         if found.kind == "log":
             self.run.console_log.symlink_to(found.path.absolute())
+        self.progress = 0.0
+        """The share of what was there at first that has been written."""
         self.trouble: str | None = None
         """Why nothing can be read at the moment."""
         self._notes: deque[str] = deque()
@@ -80,6 +82,8 @@ class ForeignMirror:
             match said["said"]:
                 case "read":
                     self._is_read.set()
+                case "progress":
+                    self.progress = float(said["text"])
                 case "note":
                     self._notes.append(said["text"])
                 case "trouble":

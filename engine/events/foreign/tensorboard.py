@@ -32,10 +32,12 @@ class EventFiles:
     def poll(self) -> StepsTold:
         """What is new. Raises OSError where the folder cannot be read."""
         notes: list[str] = []
-        restarted = self._is_another()
+        paths = event_files(self.path)
+        restarted = self._shrunk or not self._files.keys() <= set(paths)
         if restarted:
             self._begin()
-        self._find_files()
+        for path in paths:
+            self._files.setdefault(path, Records(path))
         scalars = sorted((one for file in self._files.values() for one in self._read(file, notes)), key=_time)
         told = [step for one in scalars for step in self._assembling.take(one)]
         if not scalars:
@@ -47,13 +49,6 @@ class EventFiles:
         self._ended: set[Path] = set()
         self._assembling = Assembling()
         self._shrunk = False
-
-    def _find_files(self) -> None:
-        for path in event_files(self.path):
-            self._files.setdefault(path, Records(path))
-
-    def _is_another(self) -> bool:
-        return self._shrunk or any(not path.exists() for path in self._files)
 
     def _read(self, file: Records, notes: list[str]) -> Iterator[Scalar | Purge]:
         if file.path in self._ended:

@@ -1,0 +1,127 @@
+"""Training of another tool written as the log of a run."""
+
+from __future__ import annotations
+
+import math
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from engine.events import Eval, Event, EventReader, Stamped, Step, encode
+from engine.foreign.lines import line_of, said_of
+from pgs_tui.foreign.foreign_run import ForeignRun
+from pgs_tui.runs.follow import Update
+from tests.foreign.samples import BOARD, STATE, scalar
+
+PATIENCE = 6.0
+STEP = Step(step=3, epoch=0.5, loss=1.5, lr=1e-5, grad_norm=2.0, dt=1.0, tokens=5, slots=5, loss_tokens=0, tok_s=3.0)
+UNTOLD = Step(
+    step=4,
+    epoch=math.nan,
+    loss=math.inf,
+    lr=math.nan,
+    grad_norm=None,
+    dt=math.nan,
+    tokens=0,
+    slots=0,
+    loss_tokens=0,
+    tok_s=math.nan,
+)
+
+
+@pytest.mark.parametrize("event", (STEP, UNTOLD, Eval(step=3, loss=1.0)))
+@pytest.mark.parametrize("t", (1.0, 1796058081.449051))
+def test_its_lines_are_those_of_the_encoder(event: Event, t: float) -> None:
+    assert line_of(Stamped(t, event)) == encode(event, t)
+
+
+def test_people_read_what_is_told_and_nothing_else() -> None:
+    assert said_of(STEP) == "step=3  loss=1.5 lr=1e-05 tok/s=3 grad_norm=2 dt=1"
+    assert said_of(UNTOLD) == "step=4  loss=inf"
+
+
+def read_whole(source: ForeignRun) -> list[Update]:
+    """All updates until what was there has been told."""
+    follower, updates = source.follower(), []
+    deadline = time.monotonic() + PATIENCE
+    while not updates or updates[-1].loading:
+        assert time.monotonic() < deadline, "it is not read"
+        updates += follower.poll()
+    follower.stop()
+    return updates
+
+
+def test_while_much_is_written_a_sample_is_shown_with_the_share(tmp_path: Path) -> None:
+    lines = (f"step={step}  loss={2 + 1 / step:.4f} lr=1e-4 dt=0.5\n" for step in range(1, 12_001))
+    (tmp_path / "train.log").write_text("".join(lines))
+    source = ForeignRun(tmp_path / "train.log")
+    updates = read_whole(source)
+    assert any(0 < (update.progress or 0) < 1 for update in updates if update.loading)
+    told = EventReader(source.run.events, chunk_bytes=2**30).poll().events
+    times = [one.t for one in told if isinstance(one.event, Step)]
+    assert len(times) == 12_000
+    assert times == sorted(times)
+    assert times[-1] == pytest.approx((tmp_path / "train.log").stat().st_mtime, abs=1.0)
+    assert times[-1] - times[0] == pytest.approx(6_000, rel=0.01), "each took half a second, as its line says"
+    source.close()
+
+
+def test_where_there_are_no_lines_for_people_the_steps_are_some() -> None:
+    source = ForeignRun(STATE)
+    updates = read_whole(source)
+    first = next(line for update in updates for line in update.log)
+    assert first.startswith("step=2  loss=3.91 lr=0.0098")
+    source.close()
+
+
+def test_a_folder_that_vanishes_is_told_of_and_its_coming_back_too(tmp_path: Path) -> None:
+    folder = tmp_path / "board"
+    folder.mkdir()
+    file = folder / "events.out.tfevents.1.box.1"
+    file.write_bytes(scalar(1, "loss", 1.0) + scalar(2, "loss", 1.0))
+    source = ForeignRun(folder)
+    follower = source.follower()
+    updates: list[Update] = []
+
+    def until(happened: bool) -> None:
+        deadline = time.monotonic() + PATIENCE
+        while bool(updates and updates[-1].trouble) != happened or not updates or updates[-1].loading:
+            assert time.monotonic() < deadline, "it has not happened"
+            updates.extend(follower.poll())
+
+    until(False)
+    folder.rename(tmp_path / "away")
+    until(True)
+    assert "No such file" in str(updates[-1].trouble)
+    (tmp_path / "away").rename(folder)
+    until(False)
+    follower.stop()
+    source.close()
+
+
+def test_of_a_program_that_is_killed_no_folder_is_left(tmp_path: Path) -> None:
+    program = f"""
+import time
+from pathlib import Path
+from pgs_tui.foreign.foreign_run import ForeignRun
+source = ForeignRun(Path({str(BOARD)!r}))
+print(source.run.path, flush=True)
+time.sleep(60)
+"""
+    environment = {**os.environ, "PYTHONPATH": str(Path.cwd()), "TMPDIR": str(tmp_path)}
+    with subprocess.Popen(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, env=environment, text=True
+    ) as process:
+        assert process.stdout is not None
+        folder = Path(process.stdout.readline().strip())
+        assert folder.is_dir() and folder.is_relative_to(tmp_path)
+        process.send_signal(signal.SIGKILL)
+    deadline = time.monotonic() + PATIENCE
+    while list(tmp_path.iterdir()):
+        assert time.monotonic() < deadline, "the folder is still there"
+        time.sleep(0.01)
