@@ -82,6 +82,13 @@ def opened(wish: Wish) -> AttachTo | CompareRuns:
     return AttachTo(played(wish.run, wish.speed, wish.at), back=wish.back)
 
 
+def is_elsewhere(text: str | None) -> bool:
+    """Whether a run is named on another machine. Raises ValueError for a host that cannot be one."""
+    from pgs_tui.remote.address import address_of
+
+    return bool(text) and address_of(text or "") is not None
+
+
 def source_of(text: str | None) -> Source:
     """The run that a person means, here or on another machine, where ssh asks its questions now.
 

@@ -38,6 +38,7 @@ def show(goal: Goal, look: Look, start: Starter | None = None, waking: Waking = 
 
     `start` and `waking` as for PgsApp.
     """
+    os.environ.setdefault("TEXTUAL_FPS", FRAMES_A_SECOND)  # read when Textual is imported
     goodbye, exit_code = _shown(_opened(goal), look, start, waking)
     while goodbye and goodbye.next:
         goodbye, exit_code = _shown(_opened_or_back(goodbye.next), look, start, waking)
@@ -51,8 +52,12 @@ def show(goal: Goal, look: Look, start: Starter | None = None, waking: Waking = 
 def _opened(goal: Goal) -> Opened:
     if not isinstance(goal, Attach | Replay | Compare):
         return goal
-    from pgs_tui.opening import opened
+    from pgs_tui.opening import is_elsewhere, opened
 
+    if isinstance(goal, Attach) and is_elsewhere(goal.run):
+        from pgs_tui.ahead import import_dashboard
+
+        import_dashboard()
     return opened(goal)
 
 
@@ -74,7 +79,6 @@ def _shown(goal: Opened, look: Look, start: Starter | None, waking: Waking) -> t
 
     gc.disable()  # a collection amid the start only delays the first frame; the app switches it on again
     sys.setswitchinterval(SWITCH_SECONDS)
-    os.environ.setdefault("TEXTUAL_FPS", FRAMES_A_SECOND)  # read when Textual is imported
     with TerminalGuard() as terminal:
         columns, rows = os.get_terminal_size(sys.__stdout__.fileno()) if sys.__stdout__ else (80, 24)
         true_colour = os.environ.get("COLORTERM", "") in ("truecolor", "24bit")

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from threading import Condition, Event, Thread
 
+from pgs_tui.format import plain
 from pgs_tui.remote.backlog import Backlog
 from pgs_tui.remote.console_copy import ConsoleCopy
 from pgs_tui.remote.facts import Facts, facts_of, last_event_time
@@ -19,7 +20,6 @@ from pgs_tui.remote.programs import CHECK, Program
 from pgs_tui.remote.same_log import change_of, original_of
 from pgs_tui.remote.ssh import Connection
 from pgs_tui.runs.life import Life
-from pgs_tui.visible import shown
 
 CHECK_SECONDS = 5.0
 """Between two looks at the engine and at whether the log is the same one; its lines come without being asked for."""
@@ -159,7 +159,7 @@ class Fetching:
         if noise := desk.noise.told_of(desk.host):
             self._notes.append(noise)
         if not look.is_run:
-            where = shown(f"{desk.host}:{self._path}")
+            where = plain(f"{desk.host}:{self._path}")
             raise LinkRefusedError(f"{where} is no run: there is neither run.json nor events.jsonl")
         log = look.facts.log
         if log is None or not look.pieces or change_of(self.mirror, log, look.pieces) is not None:
@@ -206,7 +206,7 @@ class Fetching:
     def _take(self, facts: Facts) -> None:
         self.link.heard(facts.skew)
         is_gone = facts.log is None and self.mirror.size > 0
-        self.trouble = shown(f"No such file or directory: {self._path}/events.jsonl") if is_gone else None
+        self.trouble = plain(f"No such file or directory: {self._path}/events.jsonl") if is_gone else None
         run_json = self.mirror.run.run_json
         if facts.run_json and facts.run_json != run_json.read_bytes():
             self.mirror.write(run_json, facts.run_json)
