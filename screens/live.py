@@ -281,6 +281,8 @@ class LiveRun:
         name = f"{self.run_id} on {self.source.where}" if self.source.where else self.run_id
         back = f"{own_command()} {self._again} {shlex.quote(self.source.address)}"
         situation = self._situation()
+        if situation.life == "foreign" and situation.outcome == "running":
+            return f"{name}, a log of another tool{where}.\nLook again with: {back}"
         if situation.outcome == "running" and self._again == "attach":
             goes_on = "goes on, as far as is known," if situation.is_cut_off else "goes on"
             return f"{name} {goes_on}{where}. Come back with: {back}"
