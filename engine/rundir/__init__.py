@@ -1,7 +1,7 @@
 """A run is a directory: its layout, how a person names it, and whether its engine lives. Standard library only."""
 
 from engine.durable import replace_text
-from engine.rundir.info import RunInfo, read_run_info, this_process, write_run_info
+from engine.rundir.info import RunInfo, read_run_info, run_info_of, this_process, write_run_info
 from engine.rundir.judging import (
     LOST_SECONDS,
     QUIET_SECONDS,
@@ -51,6 +51,7 @@ __all__ = [
     "registry_path",
     "replace_text",
     "resolve_run",
+    "run_info_of",
     "this_process",
     "unfinished_runs",
     "write_run_info",

@@ -67,10 +67,18 @@ def write_run_info(run: RunDir, info: RunInfo) -> None:
 def read_run_info(run: RunDir) -> RunInfo | None:
     """The run's `run.json`, or None while there is none that can be read."""
     try:
-        record = json.loads(run.run_json.read_text(encoding="utf-8"))
+        return run_info_of(run.run_json.read_bytes())
+    except OSError:
+        return None
+
+
+def run_info_of(text: bytes) -> RunInfo | None:
+    """What a `run.json` says; None where it is not one, or not whole."""
+    try:
+        record = json.loads(text.decode("utf-8"))
         known = {key.name for key in dataclasses.fields(RunInfo)}
         info = RunInfo(**{key: value for key, value in record.items() if key in known})
-    except (OSError, ValueError, TypeError, AttributeError, RecursionError):
+    except (ValueError, TypeError, AttributeError, RecursionError):
         return None
     return info if _is_sound(info) else None
 

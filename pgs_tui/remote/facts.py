@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from dataclasses import dataclass
 
-from engine.rundir import STARTING_SECONDS, Liveness, ProcessFacts, RunInfo, judged
+from engine.rundir import STARTING_SECONDS, Liveness, ProcessFacts, RunInfo, judged, run_info_of
 from pgs_tui.remote.far_shell import Answer
 from pgs_tui.remote.mirror import Mirror
 from pgs_tui.runs.life import Life
@@ -14,6 +13,8 @@ from pgs_tui.runs.life import Life
 _LIVES: dict[Liveness, Life] = {"live": "live", "killed": "gone", "elsewhere": "elsewhere", "lost": "lost"}
 _LAST_BYTES = 16 * 1024
 _SKEW_SECONDS = 2.0
+_MOST_DIGITS = 20
+"""Of the largest number of 64 bits."""
 """Clocks are told in whole seconds and a while after they were looked at; a smaller difference is none."""
 
 
@@ -58,18 +59,7 @@ def file_facts(text: str) -> FileFacts | None:
     words = text.split()
     if len(words) != 2:
         return None
-    size, inode = (int(word) if word.isdecimal() else None for word in words)
-    return FileFacts(size, inode)
-
-
-def run_info_of(data: bytes) -> RunInfo | None:
-    """As `read_run_info` reads it."""
-    try:
-        record = json.loads(data)
-        known = {key.name for key in dataclasses.fields(RunInfo)}
-        return RunInfo(**{key: value for key, value in record.items() if key in known})
-    except (ValueError, TypeError, AttributeError, RecursionError):
-        return None
+    return FileFacts(*map(_number, words))
 
 
 def last_event_time(mirror: Mirror) -> float | None:
@@ -92,5 +82,11 @@ def _start_of(text: str) -> str | None:
 
 
 def _skew_of(text: str, now: float) -> float:
-    skew = int(text) - now if text.isdecimal() else 0.0
+    clock = _number(text)
+    skew = clock - now if clock is not None else 0.0
     return skew if abs(skew) >= _SKEW_SECONDS else 0.0
+
+
+def _number(word: str) -> int | None:
+    """A size, an inode, a time; None for a hyphen, and for what no machine means."""
+    return int(word) if word.isdecimal() and len(word) <= _MOST_DIGITS else None

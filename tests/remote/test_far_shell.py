@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pgs_tui.remote.facts import facts_of
+from pgs_tui.remote.far_shell import Answer
 from pgs_tui.remote.programs import APPEND, CHECK, FOLLOW, PART, SPIKE, SURVEY
 from pgs_tui.remote.ssh import Connection
 
@@ -60,3 +65,14 @@ def test_a_line_is_put_behind_the_control_file(box: Connection, tmp_path: Path) 
     assert control.read_text() == '{"cmd": "it\'s $(me) \\n"}\n'
     assert control.stat().st_mode & 0o777 == 0o600
     shell.close()
+
+
+_RECORDS = [b"[]", b'{"pid": "x", "host": 3}']
+_ODD = st.sampled_from([b"", b"-", b"- -", b"1 2", b"9" * 400, b"1 (a) R", b"\xff", "٣".encode(), *_RECORDS])
+_PARTS = st.sampled_from(["run", "process", "boot", "host", "clock", "log"])
+
+
+@given(st.dictionaries(_PARTS, _ODD | st.binary(max_size=9)))
+def test_whatever_a_broken_machine_answers_is_judged_or_unknown(parts: dict[str, bytes]) -> None:
+    facts = facts_of(Answer(tuple(parts.items())), now=1.8e9)
+    assert facts.life(looked_for=1.0, last_event_age=2.0)
