@@ -12,7 +12,7 @@ import weakref
 from collections import deque
 from contextlib import suppress
 from pathlib import Path
-from threading import Event, Thread
+from threading import Event, Lock, Thread
 
 from engine.events.foreign.recognised import Found
 from engine.rundir import RunDir
@@ -40,6 +40,7 @@ class ForeignMirror:
         """Why nothing can be read at the moment."""
         self._notes: deque[str] = deque()
         self._is_read = Event()
+        self._closing = Lock()
         self._process = subprocess.Popen(
             [sys.executable, "-m", WRITER, str(found.path.absolute()), str(self.run.path)],
             stdin=subprocess.PIPE,
@@ -67,8 +68,9 @@ class ForeignMirror:
 
     def close(self) -> None:
         """No more news are wanted; what is there can still be read."""
-        stdin = self._process.stdin
-        if stdin is not None and not stdin.closed:
+        with self._closing:
+            stdin, self._process.stdin = self._process.stdin, None
+        if stdin is not None:
             with suppress(OSError):  # it has left by itself
                 stdin.write(b"\n")
                 stdin.flush()
