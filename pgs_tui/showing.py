@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from pgs_tui.goals import (
     Attach,
+    AttachTo,
     Compare,
     CompareRuns,
     Goal,
@@ -25,6 +26,7 @@ from pgs_tui.waking import SILENT, Waking
 
 if TYPE_CHECKING:
     from pgs_tui.app import Starter
+    from pgs_tui.runs.source import Source
     from pgs_tui.themed_app import Goodbye, ThemedApp
 
 SWITCH_SECONDS = 0.001
@@ -85,7 +87,13 @@ def _shown(goal: Opened, look: Look, start: Starter | None, waking: Waking) -> t
         terminal.write(splash(columns, rows, goal.name, goal.first_words, look, true_colour, goal.screen))
         app = _app(goal, look, start, waking)
         goodbye = app.run(mouse=look.mouse)
+    for source in _sources(goal):
+        source.close()
     return goodbye, goodbye.exit_code if goodbye else app.return_code or 0
+
+
+def _sources(goal: Opened) -> tuple[Source, ...]:
+    return (goal.source,) if isinstance(goal, AttachTo) else goal.sources if isinstance(goal, CompareRuns) else ()
 
 
 def _app(goal: Opened, look: Look, start: Starter | None, waking: Waking) -> ThemedApp:

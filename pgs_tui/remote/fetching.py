@@ -28,6 +28,8 @@ SOON_SECONDS = 0.5
 live log ended at once."""
 CATCH_UP_SECONDS = 0.1
 KEEP_SECONDS = 30.0
+LEAVE_SECONDS = 2.0
+"""How long leaving waits for a login that may be under way; nothing comes of it any more."""
 _LAST_EVENT = b'"event":"end"'
 
 
@@ -78,7 +80,7 @@ class Fetching:
         if desk := self._desk:
             desk.close()
         if self._thread.is_alive():
-            self._thread.join()
+            self._thread.join(LEAVE_SECONDS)
 
     def wait_for_look(self, timeout: float) -> FirstLook | None:
         """The first look at the run; None if it does not come within so many seconds, or never will."""
@@ -140,6 +142,8 @@ class Fetching:
 
     def _stay(self) -> None:
         """Follow the run as long as the connection holds. Raises LinkLostError."""
+        if self.link.closed:
+            return
         self._desk = desk = self._connection.shell()
         facts = self._check(desk) if self.look is not None else self._look_first(desk)
         while not self.link.closed:

@@ -92,7 +92,7 @@ def attach(place: Place) -> list[Row]:
     for _ in range(place.times):
         with place.attach(run, USUAL) as watched:
             watched.read(PATIENCE, lambda heard: CURVE.search(heard.decode(errors="ignore")) is not None)
-            curves.append(watched.moment(_shows_a_curve))
+            curves.append(watched.moment(shows_a_curve))
     return [_median("attach", "to 100k steps, until curves are seen", curves, 500)]
 
 
@@ -102,7 +102,7 @@ def load(place: Place) -> list[Row]:
         with place.attach(run, USUAL) as watched:
             watched.read_until_quiet(SETTLED, PATIENCE)
             panels = watched.moment(lambda rows: any(PANEL in row for row in rows))
-            curve = watched.moment(_shows_a_curve)
+            curve = watched.moment(shows_a_curve)
             done = watched.moment(lambda rows: any("finished at step" in row for row in rows))
             first.append(curve - panels if curve is not None and panels is not None else None)
             whole.append(done - panels if done is not None and panels is not None else None)
@@ -226,7 +226,7 @@ ROWS: dict[str, Callable[[Place], list[Row]]] = {
 """By the names that `--rows` takes."""
 
 
-def _shows_a_curve(rows: list[str]) -> bool:
+def shows_a_curve(rows: list[str]) -> bool:
     return any(CURVE.search(row) for row in rows)
 
 
