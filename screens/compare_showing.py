@@ -104,9 +104,12 @@ class CompareShowing(ComparePanes):
         was_loading, was_heard = self.comparison.loading, self.comparison.is_heard
         self.comparison.take(message.place, message.update)
         self._followers[message.place].taken()
-        if self.comparison.is_heard and not was_heard:  # the config of a run elsewhere has come with the first news
+        is_read = was_loading and not self.comparison.loading
+        if is_read or (
+            self.comparison.is_heard and not was_heard
+        ):  # configs of runs elsewhere come with the first news
             self.run_worker(self._compare_configs, thread=True, group="configs")
-        if was_loading and not self.comparison.loading:
+        if is_read:
             gc.freeze()  # long pasts are not looked through again by every collection
         if message.update.survey:
             self.show_now()

@@ -46,7 +46,8 @@ class Comparison:
     def take(self, place: int, update: Update) -> None:
         """Take in news of one of the runs."""
         self.runs[place].live.take(update)
-        if place not in self._heard:
+        is_connecting = update.link is not None and update.link.state == "connecting"
+        if place not in self._heard and not is_connecting:
             self._heard.add(place)
             self.runs = compared([run.live for run in self.runs])  # of a run elsewhere its name is known by now
 

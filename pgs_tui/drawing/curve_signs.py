@@ -16,10 +16,13 @@ Masks = Sequence[bytearray]
 
 
 def put_curve_signs(cells: list[list[Span]], masks: Sequence[Masks], others: Sequence[Other]) -> None:
-    """Each curve's sign here and there on it, where it is seen, and at its end. Signs of several do not meet."""
+    """Each curve's sign here and there on it, where it is seen, and at its end. Signs of several do not meet.
+
+    The curve over all others has the first choice.
+    """
     taken: set[tuple[int, int]] = set()
     signed = [(one, place) for place, one in enumerate(others) if one.sign]
-    for number, (other, place) in enumerate(signed):
+    for number, (other, place) in reversed(list(enumerate(signed))):
         drawn = [column for column, some in enumerate(map(any, zip(*masks[place], strict=True))) if some]
         for stretch in _stretches(drawn, number / len(signed)):
             spot = next((spot for spot in _spots(cells, masks[place], stretch, other) if spot not in taken), None)
