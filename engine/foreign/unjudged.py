@@ -96,8 +96,8 @@ class StepEvents:
 class LogEvents:
     """The events of a log.
 
-    Lines that come while it is watched came then. When those of the past came nobody knows: the newest no later than
-    the file's last change, the others before it by what their steps say that they took.
+    Lines that come while it is watched came then. Those of the past: the newest no later than the file's last change,
+    the others before it by the times that a logger put before them, else by what their steps say that they took.
     """
 
     def __init__(self, path: Path, clock: Callable[[], float] = time.time) -> None:
@@ -155,6 +155,8 @@ class LogEvents:
         How long the rest took is guessed by its bytes.
         """
         assert self._latest is not None, "the past is being read"
+        if self._log.has_times:
+            return events
         seconds = self._log.t * (self._size / self._reader.offset if self._reader.offset else 1.0)
         begin = self._latest - max(seconds, self._log.t)
         self._log.t += begin

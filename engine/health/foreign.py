@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from engine.events.console import ConsoleStep
 from engine.events.console_prefix import is_prefix, without_commands
 from engine.events.foreign.step_lines import StepLines
 from engine.events.foreign.steps import ForeignSteps
+from engine.events.foreign.times import seconds_in
 from engine.events.types import Alert, End, EndStatus, Event, Resume, Stamped
 from engine.health.advice import advise
 from engine.health.last_words import LastWords, Tracebacks
@@ -33,6 +35,9 @@ class ForeignLog:
         self._steps = ForeignSteps()
         self._total: int | None = None
         self._is_over = False
+        self._stamp: float | None = None
+        self.has_times = False
+        """Whether the log itself tells when its steps were."""
         self._tracebacks = Tracebacks()
 
     @property
@@ -71,7 +76,7 @@ class ForeignLog:
         is_told = False
         for told in self._lines.take(line):
             is_told = True
-            yield from self._of_step(told)
+            yield from self._of_step(told if now is not None else self._timed(told, line))
         if self._lines.is_finished and not self._is_over:
             self._is_over = True
             yield Stamped(self.t, self._end("finished", TOLD_OF))
@@ -83,6 +88,17 @@ class ForeignLog:
         """What waited for a line that will not come."""
         for told in self._lines.rest():
             yield from self._of_step(told)
+
+    def _timed(self, told: ConsoleStep, line: str) -> ConsoleStep:
+        """The step with its time, as long after the step before as the times say that a logger put before both."""
+        if told.t is not None:
+            self.has_times = True
+            return told
+        stamp = seconds_in(line)
+        if stamp is None:
+            return told
+        since, self._stamp = stamp - (self._stamp if self._stamp is not None else stamp), stamp
+        return replace(told, t=self.t + max(since, 0.0))
 
     def _of_step(self, told: ConsoleStep) -> Iterator[Stamped]:
         if self._is_over and not told.is_evaluation:

@@ -8,11 +8,14 @@ import signal
 import subprocess
 import sys
 import time
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from engine.events import Eval, Event, EventReader, Stamped, Step, encode
+from engine.events.foreign.recognised import recognised
+from engine.foreign.judged import ForeignEvents
 from engine.foreign.lines import line_of, said_of
 from pgs_tui.foreign.foreign_run import ForeignRun
 from pgs_tui.runs.follow import Update
@@ -69,6 +72,26 @@ def test_while_much_is_written_a_sample_is_shown_with_the_share(tmp_path: Path) 
     assert times[-1] == pytest.approx((tmp_path / "train.log").stat().st_mtime, abs=1.0)
     assert times[-1] - times[0] == pytest.approx(6_000, rel=0.01), "each took half a second, as its line says"
     source.close()
+
+
+@pytest.mark.parametrize(
+    ("line", "seconds"),
+    (
+        ("2026-01-01 10:{m:02d}:30,250 INFO train: step={n} loss=2.0", 60.0),
+        ("[2026-01-01T10:{m:02d}:30Z] step={n} loss=2.0 dt=1s", 60.0),
+        ("step={n} loss=2.0 dt=5s", 5.0),
+        ("step={n} loss=2.0", 0.0),
+        ('{{"step": {n}, "loss": 2.0, "timestamp": 17000000{m:02d}}}', 1.0),
+    ),
+)
+def test_lines_of_the_past_lie_as_far_apart_as_the_log_says(line: str, seconds: float, tmp_path: Path) -> None:
+    path = tmp_path / "train.log"
+    path.write_text("".join(f"{line.format(n=n, m=n)}\n" for n in range(1, 11)))
+    batch = ForeignEvents(recognised(path)).poll()
+    times = [one.t for one in batch.events if isinstance(one.event, Step)]
+    assert [after - before for before, after in pairwise(times)] == pytest.approx([seconds] * 9, abs=1e-5)
+    newest = 1_700_000_010.0 if "timestamp" in line else path.stat().st_mtime
+    assert times[-1] == pytest.approx(newest)
 
 
 def test_where_there_are_no_lines_for_people_the_steps_are_some() -> None:
