@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -36,5 +37,7 @@ def process_start(pid: int) -> str | None:
 def _process_start_by_ps(pid: int) -> str | None:
     if not shutil.which("ps"):
         return None
-    answer = subprocess.run(["ps", "-o", "lstart=", "-p", str(pid)], capture_output=True, text=True, check=False)
+    same_for_all = {**os.environ, "LC_ALL": "C", "TZ": "UTC0"}  # whoever asks, from wherever, must get the same text
+    command = ["ps", "-o", "lstart=", "-p", str(pid)]
+    answer = subprocess.run(command, capture_output=True, text=True, check=False, env=same_for_all)
     return answer.stdout.strip() or None

@@ -34,7 +34,7 @@ facts() {
     if [ -r /proc/self/stat ]; then
         if [ -r "/proc/$pid/stat" ]; then cat "/proc/$pid/stat"; fi
     elif has ps; then
-        ps -o lstart= -p "$pid"
+        TZ=UTC0 ps -o lstart= -p "$pid"
     fi
     part boot
     if [ -r /proc/sys/kernel/random/boot_id ]; then cat /proc/sys/kernel/random/boot_id; fi
