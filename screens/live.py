@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import shlex
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING
 
 from engine.events import Ack, Stamped
 from engine.incidents import Incident
 from engine.rundir import read_run_info
 from pgs_tui.drawing.lines import Role
-from pgs_tui.format import plain, whole
 from pgs_tui.history.history import History
-from pgs_tui.invocation import own_command
 from pgs_tui.key_tables.key import Need
 from pgs_tui.replaying.played_time import played_time_of
 from pgs_tui.runs.follow import Update
@@ -28,9 +25,11 @@ from pgs_tui.widgets.rank_panel import RanksView
 from pgs_tui.widgets.status_line import Status
 from screens.commands import Commands
 from screens.intake import Intake
+from screens.needs import NEEDS, why_not
 from screens.readings.banner import banner_of
 from screens.readings.charts import CHARTS, is_told
 from screens.readings.cursor import cursor_reading
+from screens.readings.farewell import farewell_of
 from screens.readings.gpus import gpus_of
 from screens.readings.looking import Looking, ground_of, looking_at
 from screens.readings.memory import memory_of
@@ -43,9 +42,6 @@ if TYPE_CHECKING:  # what the first charts do not need is imported after them
     from engine.events.control_line import CommandName
     from pgs_tui.runs.alarm import Watchman
     from pgs_tui.runs.source import Source
-
-NEEDS: tuple[Need, ...] = get_args(Need)
-READONLY = {"control": "no key changes the run", "files": "no key writes a file"}
 
 
 class LiveRun:
@@ -255,13 +251,7 @@ class LiveRun:
 
     def why_not(self, need: Need) -> str:
         """A sentence that says why something cannot be done from here; empty where it can."""
-        if need == "link":
-            return (
-                "" if self.source.link() is not None else "there is no connection to another machine that could be lost"
-            )
-        if self.readonly and need in ("control", "files"):
-            return f"{READONLY[need]}: it was opened with --readonly"
-        return "" if need == "files" else self.source.why_not(need)
+        return why_not(self.source, self.readonly, need)
 
     @property
     def lacking(self) -> frozenset[Need]:
@@ -276,20 +266,7 @@ class LiveRun:
 
     def farewell(self) -> str:
         """What the restored terminal should say."""
-        step = self.history.last_step
-        where = f" at step {whole(step)}" if step is not None else ""
-        name = f"{self.run_id} on {self.source.where}" if self.source.where else self.run_id
-        back = f"{own_command()} {self._again} {shlex.quote(self.source.address)}"
-        situation = self._situation()
-        if situation.life == "foreign" and situation.outcome == "running":
-            return f"{name}, a log of another tool{where}.\nLook again with: {back}"
-        if situation.outcome == "running" and self._again == "attach":
-            goes_on = "goes on, as far as is known," if situation.is_cut_off else "goes on"
-            return f"{name} {goes_on}{where}. Come back with: {back}"
-        end = self.history.end
-        why = f"\n{plain(end.reason)}" if end is not None and end.status == "failed" and end.reason else ""
-        told = f"{name}: {situation.outcome}{where}.{why}" if self._again == "attach" else f"{name}, played{where}."
-        return f"{told}\nLook again with: {back}"
+        return farewell_of(self._situation(), self.run_id, self.source.address, self._again)
 
     def _situation(self, held: bool = False) -> Situation:
         update, link = self._update, self._update.link
