@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from engine.events.columns import Block, Portion
@@ -41,9 +41,9 @@ class PlayedLog:
     def timeline(self) -> Timeline | None:
         """When what was told; None where there is no event with a time."""
         size = self._portions[-1].end if self._portions else 0
-        first = _time_of(bytes_between(self._descriptor, 0, _HEAD_BYTES))
+        head = whole_lines(bytes_between(self._descriptor, 0, min(STRETCH_BYTES, size)))
         tail = whole_lines(bytes_between(self._descriptor, max(size - STRETCH_BYTES, 0), size))
-        last = next((t for line in reversed(tail.splitlines()) if (t := _time_of(line)) is not None), None)
+        first, last = _first_time(head.splitlines()), _first_time(reversed(tail.splitlines()))
         if first is None or last is None:
             return None
         return Timeline([block for portion in self._portions for block in portion.blocks], first, last, size)
@@ -97,6 +97,10 @@ class PlayedLog:
                 return
             yield portion_of(lines, begin)
             begin += len(lines)
+
+
+def _first_time(lines: Iterable[bytes]) -> float | None:
+    return next((t for line in lines if (t := _time_of(line)) is not None), None)
 
 
 def _time_of(line: bytes) -> float | None:

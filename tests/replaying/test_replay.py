@@ -181,6 +181,18 @@ def test_a_log_without_events_is_told_of(tmp_path: Path) -> None:
     assert watcher.last.trouble == "its log tells nothing that could be played"
 
 
+def test_a_line_that_is_no_event_stops_nothing(run: RunDir, tmp_path: Path) -> None:
+    damaged = RunDir(tmp_path)
+    lines = run.events.read_bytes().splitlines(keepends=True)
+    damaged.events.write_bytes(
+        b"\0\0torn\n" + b"".join(lines[:300]) + b"no event\n" + b"".join(lines[300:]) + b'{"v": 1'
+    )
+    watcher, playback = watching(damaged, Hand(), at=600, plays=False)
+    assert watcher.look().last_step == 600
+    playback.step_by(-1)
+    assert watcher.look().last_step == 599
+
+
 def test_nothing_can_be_asked_of_a_replay_and_it_says_why(run: RunDir) -> None:
     source = ReplayedRun(run)
     assert "control" not in source.abilities

@@ -5,8 +5,11 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from collections import deque
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Literal
 
@@ -30,8 +33,8 @@ READ = (
 TABLE_OF_A_FOLDER = "metrics.csv"
 """What Lightning's CSV logger and others write into the folder of a run."""
 LOOK_BYTES = 256 * 1024
-DEEPEST = 3
-"""Folders within folders in which event files are looked for."""
+DEEPEST, MOST_LOOKED_AT, MOST_FOLDERS = 3, 2_000, 100
+"""Folders within folders in which event files are looked for, and how many at most: somebody's home is no run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +63,7 @@ def recognised(path: Path) -> Found:
 def _folder(folder: Path) -> Found:
     if event_files(folder):
         return Found("tensorboard", folder)
-    below = sorted(_folders_of_events(folder, DEEPEST), key=_newest, reverse=True)
+    below = sorted(islice(_folders_of_events(folder), MOST_FOLDERS), key=_newest, reverse=True)
     if next(states_in(folder), None) is not None:
         beside = f"its event files of TensorBoard tell when each step was: attach {below[0]}" if below else ""
         return Found("trainer_state", folder, beside)
@@ -73,17 +76,17 @@ def _folder(folder: Path) -> Found:
     raise NotReadableError(f"{folder} holds nothing that can be shown; {READ}")
 
 
-def _folders_of_events(folder: Path, depth: int) -> Iterator[Path]:
-    if depth == 0:
-        return
-    for one in folder.iterdir():
-        if one.is_dir() and not one.is_symlink():
-            try:
-                if event_files(one):
-                    yield one
-                yield from _folders_of_events(one, depth - 1)
-            except OSError:  # a folder that may not be entered hides nothing that could be shown
-                continue
+def _folders_of_events(folder: Path) -> Iterator[Path]:
+    """The folders below it with event files, those near it first. One that may not be entered hides nothing."""
+    waiting, looked_at = deque([(folder, 0)]), 0
+    while waiting and looked_at < MOST_LOOKED_AT:
+        here, depth = waiting.popleft()
+        looked_at += 1
+        with suppress(OSError):
+            if depth and event_files(here):
+                yield here
+            if depth < DEEPEST:
+                waiting += ((one, depth + 1) for one in sorted(here.iterdir()) if one.is_dir() and not one.is_symlink())
 
 
 def _newest(folder: Path) -> float:
