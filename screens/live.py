@@ -13,7 +13,6 @@ from engine.rundir import read_run_info
 from pgs_tui.drawing.lines import Role
 from pgs_tui.history.history import History
 from pgs_tui.key_tables.key import Need
-from pgs_tui.replaying.played_time import played_time_of
 from pgs_tui.runs.follow import Update
 from pgs_tui.view import View
 from pgs_tui.widgets.chart_panel import ChartView
@@ -74,8 +73,11 @@ class LiveRun:
     @classmethod
     def of(cls, source: Source, readonly: bool = False) -> LiveRun:
         """The run of a source, by its own clock where it is played."""
-        clock = played_time_of(source)
-        return cls(source, readonly=readonly) if clock is None else cls(source, clock, readonly, again="replay")
+        if "clock" in source.abilities:
+            return cls(source, readonly=readonly)
+        from pgs_tui.replaying.played_time import played_time_of
+
+        return cls(source, played_time_of(source) or time.time, readonly, again="replay")
 
     @property
     def history(self) -> History:
