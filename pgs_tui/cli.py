@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 from pgs_tui.arguments import HELP, Arguments, UsageError, parse
+from pgs_tui.format import plain_lines
 
 WATCHING = ("attach", "runs", "compare", "replay", "export")
 ABOUT_CONFIGS = ("inspect", "profile")
@@ -20,7 +21,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         arguments = parse(sys.argv[1:] if argv is None else argv)
         return _only(arguments.only) if arguments.only else _command_of(arguments)(arguments)
     except ValueError as error:
-        print(f"pgs-tui: {error}", file=sys.stderr)
+        print(f"pgs-tui: {plain_lines(str(error))}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         return 130

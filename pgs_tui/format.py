@@ -23,6 +23,11 @@ def plain(text: str) -> str:
     return _ESCAPES.sub("", text).translate(_CONTROLS)
 
 
+def plain_lines(text: str) -> str:
+    """The same of text of several lines."""
+    return "\n".join(map(plain, text.split("\n")))
+
+
 def whole(number: float) -> str:
     """1240 as `1 240`."""
     return f"{number:,.0f}".replace(",", " ")

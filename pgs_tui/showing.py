@@ -8,6 +8,7 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from pgs_tui.format import plain_lines
 from pgs_tui.goals import (
     Attach,
     AttachTo,
@@ -45,9 +46,9 @@ def show(goal: Goal, look: Look, start: Starter | None = None, waking: Waking = 
     while goodbye and goodbye.next:
         goodbye, exit_code = _shown(_opened_or_back(goodbye.next), look, start, waking)
     if goodbye and goodbye.refused:
-        print(goodbye.refused, file=sys.stderr)
+        print(plain_lines(goodbye.refused), file=sys.stderr)
     if goodbye and goodbye.farewell:
-        print(goodbye.farewell)
+        print(plain_lines(goodbye.farewell))
     return exit_code
 
 

@@ -118,6 +118,12 @@ def test_a_mistake_is_one_line_on_stderr_and_exit_code_2(
     assert captured.err.count("\n") == 1
 
 
+def test_no_name_steers_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["attach", "\x1b]0;owned\x07\x1b[31mred\x9b2J"]) == 2
+    said = capsys.readouterr().err
+    assert "red" in said and not {"\x1b", "\x07", "\x9b"} & set(said)
+
+
 def test_a_folder_that_is_gone_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
