@@ -54,9 +54,15 @@ def test_it_tells_who_runs_and_that_the_size_is_not_known(shell: FarShell, run: 
     assert survey.text("log") == "- -"
     assert survey["process"].startswith(str(os.getpid()).encode())
     assert survey.text("spikes") == "step-3.json"
-    assert "whole" not in survey and "tail" not in survey
+    assert survey["whole"] == b"one\ntwo\n"
     check = shell.ask(CHECK, str(run), 4)
     assert check.text("log") == "- -" and "before" not in check and check.text("host") == os.uname().nodename
+
+
+def test_a_log_that_is_too_long_for_one_answer_is_not_cut(shell: FarShell, run: Path) -> None:
+    (run / "events.jsonl").write_bytes(b"one\n" * 1000)
+    survey = shell.ask(SURVEY, str(run), 64, 4, 64, 64)
+    assert "whole" not in survey and "tail" not in survey
 
 
 def test_its_log_is_followed_from_any_byte(bare: Connection, run: Path) -> None:

@@ -1,7 +1,6 @@
 # RUN OFFSET: whether the log is still the one that was read up to OFFSET, and how its engine is.
 log=$1/events.jsonl
 facts "$1"
-spike_records "$1"
 spikes "$1"
 part log
 size_and_inode "$log"

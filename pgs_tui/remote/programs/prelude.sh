@@ -51,11 +51,3 @@ spikes() {
         if [ -f "$record" ]; then echo "${record##*/}"; fi
     done
 }
-
-# The names of the records behind flagged steps, one a line.
-spike_records() {
-    part spikes
-    for record in "$1"/spikes/step-*.json; do
-        if [ -f "$record" ]; then echo "${record##*/}"; fi
-    done
-}

@@ -1,20 +1,21 @@
 # RUN HEAD PLACES PLACE TAIL: a run in one answer. Its files, then the log: whole where it is no longer than what
 # would be asked of it, else its first HEAD bytes, PLACES - 1 blocks of PLACE bytes from equal steps through it, and
-# its last TAIL bytes. Without wc, dd and head there are no parts of the log here: it is followed from its first byte.
+# its last TAIL bytes. Without wc, dd and head a longer log has no parts here: it is followed from its first byte.
 log=$1/events.jsonl
 part folder
 if [ -d "$1" ]; then (cd "$1" && pwd); fi
 facts "$1"
-spike_records "$1"
 spikes "$1"
 part config
 if [ -f "$1/config.yaml" ]; then cat <"$1/config.yaml"; fi
 part log
-size_and_inode "$log"
-if [ -f "$log" ] && has wc && has dd && has head; then
-    size=$(wc -c <"$log")
-    size=$((size))
-    if [ "$size" -le $(($2 + $3 * $4 + $5)) ]; then
+size=-
+size_and_inode "$log" # what follows is of this size, though the log may have grown by then
+most=$(($2 + $3 * $4 + $5))
+if [ ! -f "$log" ]; then
+    :
+elif [ "$size" != - ] && has dd && has head; then
+    if [ "$size" -le "$most" ]; then
         part whole
         head -c "$size" <"$log"
     else
@@ -30,6 +31,9 @@ if [ -f "$log" ] && has wc && has dd && has head; then
             i=$((i + 1))
         done
     fi
+elif ! tail -c +$((most + 1)) <"$log" | read -r line; then
+    part whole
+    cat <"$log"
 fi
 part console
 if [ -f "$1/console.log" ]; then
