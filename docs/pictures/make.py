@@ -50,8 +50,8 @@ async def picture(source: Source, size: tuple[int, int], no_colour: bool = False
 async def all_pictures(folder: Path) -> None:
     """Those of the documentation."""
     run = night_on_disk(folder / "20260101-220000-night")
-    other = folder / "my-model"
-    other.mkdir()
+    other = folder / "outputs" / "my-model"
+    other.mkdir(parents=True)
     shutil.copy(STATE, other)
     made = {
         "replay.svg": (ReplayedRun(run, at=231, plays=False), (120, 36), False),
