@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pgs_tui.remote.channel import Channel
 from pgs_tui.remote.facts import facts_of
-from pgs_tui.remote.far_shell import Answer
+from pgs_tui.remote.far_shell import Answer, FarShell
 from pgs_tui.remote.programs import APPEND, CHECK, FOLLOW, PART, SPIKE, SURVEY
 from pgs_tui.remote.ssh import Connection
 
@@ -43,6 +46,21 @@ def test_a_survey_of_a_long_log_brings_samples_of_it(box: Connection, tmp_path: 
     assert shell.ask(PART, str(run), "events.jsonl", 77, 100_001)["bytes"] == log[77:100_078]
     check = shell.ask(CHECK, str(run), 5000)
     assert check["head"] == log[:64] and check["before"] == log[4936:5000]
+    shell.close()
+
+
+def test_a_log_that_grows_while_it_is_surveyed_is_told_as_of_one_moment(tmp_path: Path) -> None:
+    log = bytes(range(256)) * 256
+    run = a_run(tmp_path / "run", log)
+    grows = tmp_path / "bin" / "wc"
+    grows.parent.mkdir()
+    grows.write_text(f"#!/bin/sh\n{shutil.which('wc')} \"$@\"; printf 'another event\\n' >>'{run}/events.jsonl'\n")
+    grows.chmod(0o755)
+    path = f"{grows.parent}{os.pathsep}{os.environ['PATH']}"
+    shell = FarShell(Channel(("sh",), "box", {**os.environ, "PATH": path, "HOME": str(tmp_path)}))
+    answer = shell.ask(SURVEY, str(run), 1000, 10, 4096, 2000)
+    assert int(answer.text("log").split()[0]) == len(log) < (run / "events.jsonl").stat().st_size
+    assert answer["tail"] == log[-2000:]
     shell.close()
 
 

@@ -61,7 +61,7 @@ def test_cut_again_and_again_at_any_byte(tmp_path: Path, proxy: Proxy, watch: Wa
     proxy.cut_after = None
     seen.until(lambda: not seen.now.loading and seen.steps[-1:] == [last])
     assert seen.steps == list(range(1, last + 1))
-    assert "lost" in seen.states
+    assert proxy.connections > 1
 
 
 def test_a_command_whose_answer_was_lost_is_obeyed_once(tmp_path: Path, proxy: Proxy, watch: Watch) -> None:
