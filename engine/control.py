@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from engine.errors import UserError
 from engine.events import Ack, BadLineError, End, decode
@@ -21,7 +21,7 @@ SECONDS = 0.1
 """Between two looks at the log."""
 LOOKS_AT_ENGINE = 20
 """Looks at the log between two at the engine's process."""
-PATIENCE_SECONDS = 3.0
+PATIENCE_SECONDS = 5.0
 """After so long without an answer a person is told what is waited for."""
 _GOING = ("live", "starting", "elsewhere")
 
@@ -62,25 +62,27 @@ def _control(run: RunDir, command: Command, options: argparse.Namespace) -> int:
     append_command(run.control, command)
     if options.no_wait:
         return _tell(command, None, f"asked the run {run.id}", options.json)
-    answer = _answer(command, run, log, _waits_for_people(command) if not options.json else _waits_in_silence)
+    answer = _answer(command, run, log, Silence() if options.json else ForPeople(command))
     if answer is None:
         return _tell(command, False, f"the run {run.id} ended before it answered", options.json)
     return _tell(command, answer.ok, answer.message, options.json)
 
 
-def _answer(command: Command, run: RunDir, log: GrowingFile, waits: Callable[[float], None]) -> Ack | None:
-    """The engine's answer, however long its step takes; None when it ended without one."""
+def _answer(command: Command, run: RunDir, log: GrowingFile, waiting: Silence) -> Ack | None:
+    """What came of the command, however long that takes; None when the engine ended without an answer."""
     begin, looks = time.monotonic(), 0
     while True:
         is_over = looks % LOOKS_AT_ENGINE == 0 and liveness(run) not in _GOING  # first, so that no answer comes later
         for event in _answers_and_ends(log):
             if isinstance(event, Ack) and event.id == command.id:
-                return event
+                if not event.later:
+                    return event
+                waiting.is_promised(event)
             is_over = is_over or isinstance(event, End)
         if is_over:
             return None
         looks += 1
-        waits(time.monotonic() - begin)
+        waiting.goes_on(time.monotonic() - begin)
         time.sleep(SECONDS)
 
 
@@ -100,20 +102,35 @@ def _answers_and_ends(log: GrowingFile) -> Iterator[Ack | End]:
                     yield stamped.event
 
 
-def _waits_for_people(command: Command) -> Callable[[float], None]:
-    said = False
+class Silence:
+    """What is told while the answer is waited for: to programs nothing."""
 
-    def tell(seconds: float) -> None:
-        nonlocal said
-        if seconds >= PATIENCE_SECONDS and not said:
-            said = True
-            sys.stderr.write(f"pgs: the engine looks between two steps; Ctrl-C leaves, and {command.cmd} stays asked\n")
+    def is_promised(self, answer: Ack) -> None:
+        """The engine has said when it will do it."""
 
-    return tell
+    def goes_on(self, seconds: float) -> None:
+        """It has been waited for so long."""
 
 
-def _waits_in_silence(seconds: float) -> None:
-    """Programs are told the answer alone."""
+class ForPeople(Silence):
+    """On stderr, so that stdout has what came of the command alone."""
+
+    def __init__(self, command: Command) -> None:
+        self._command = command
+        self._said = False
+
+    def is_promised(self, answer: Ack) -> None:
+        self._said = True
+        message = Signs(sys.stderr.encoding).show_in_line(answer.message)
+        sys.stderr.write(f"pgs: the engine {message}; Ctrl-C leaves, and it is done all the same\n")
+
+    def goes_on(self, seconds: float) -> None:
+        if seconds >= PATIENCE_SECONDS and not self._said:
+            self._said = True
+            sys.stderr.write(
+                f"pgs: no answer for {PATIENCE_SECONDS:.0f} s: something holds the engine up (its disk, the "
+                f"driver of its GPU, a stopped process); Ctrl-C leaves, and {self._command.cmd} stays asked\n"
+            )
 
 
 def _tell(command: Command, ok: bool | None, message: str, as_json: bool) -> int:

@@ -17,7 +17,6 @@ from engine.health import as_text, settings_of
 from engine.health.advice import with_advice
 from engine.monitor import Sampler
 from engine.rundir import register_run, replace_text, this_process, write_run_info
-from engine.session.answering import refuse_all
 from engine.session.console import copied_to
 from engine.session.control import ControlInbox
 from engine.session.failures import Failure, Whereabouts, explain
@@ -49,8 +48,9 @@ def train_command(loaded: Loaded, command: str, run_dir: Path | None) -> int:
         inbox, monitor = ControlInbox(run.control, opened.commands_from), Sampler(readings, run.path)
         session = Session(run, events, console, stop, inbox, monitor, settings=settings, readings=readings)
         session.followers.append(summary)
+        monitor.also(session.orders.look_instead)
         end = _ended(session, loaded, opened, command)
-        refuse_all(session)
+        session.orders.refuse_rest()
         session.emit(end)
         session.say(f"{end.status}: {end.reason}")
         return end.exit_code

@@ -26,7 +26,8 @@ class Commands:
     def __init__(self, source: Source) -> None:
         self._source = source
         self._asked: dict[str, CommandName] = {}
-        self._known: dict[str, None] = {}
+        self._promised: dict[str, CommandName] = {}
+        self._known: dict[tuple[str, bool], None] = {}
         self._heard: list[Ack] = []
         self._on_their_way = 0
         self._lock = Lock()
@@ -45,27 +46,37 @@ class Commands:
 
     def hear(self, ack: Ack) -> None:
         """The engine has answered somebody. What it has answered before is not told again."""
-        if ack.id and ack.id in self._known:
+        if ack.id and (ack.id, ack.later) in self._known:
             return
-        self._known[ack.id] = None
+        self._known[ack.id, ack.later] = None
         if len(self._known) > MOST_KNOWN:
             del self._known[next(iter(self._known))]
         self._heard.append(ack)
 
     @property
     def unanswered(self) -> CommandName | None:
-        """The first command from here that has not been answered."""
+        """The first command from here that has been neither done, refused nor promised."""
         with self._lock:
             return next(iter(self._asked.values()), None)
 
     def told(self) -> Iterator[tuple[str, Role]]:
         """What the engine has answered since the last time, to whom it may be."""
         with self._lock:  # an answer may be quicker than the news that its command has arrived
-            ready = [ack for ack in self._heard if not self._on_their_way or ack.id in self._asked]
+            ready = [ack for ack in self._heard if not self._on_their_way or self._is_from_here(ack)]
             self._heard = [ack for ack in self._heard if ack not in ready]
-            from_here = {ack.id: name for ack in ready if (name := self._asked.pop(ack.id, None)) is not None}
-        for ack in ready:
-            yield _words(ack, from_here.get(ack.id)), "good" if ack.ok else "bad"
+            told = [(_words(ack, self._name_of(ack)), ack.ok) for ack in ready]
+        for words, ok in told:
+            yield words, "good" if ok else "bad"
+
+    def _is_from_here(self, ack: Ack) -> bool:
+        return ack.id in self._asked or ack.id in self._promised
+
+    def _name_of(self, ack: Ack) -> CommandName | None:
+        """The command from here that is answered; one that is promised is answered once more."""
+        name = self._asked.pop(ack.id, None) or self._promised.pop(ack.id, None)
+        if ack.later and name is not None:
+            self._promised[ack.id] = name
+        return name
 
 
 def _words(ack: Ack, from_here: CommandName | None) -> str:

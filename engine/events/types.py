@@ -284,6 +284,7 @@ class Ack:
     """The answer to a command from `control.jsonl`, for everybody who looks at the run.
 
     `id` is the command's own, `cmd` what was asked and `by` who asked; each is empty where the line did not tell.
+    With `later` the command is promised, and another answer with its `id` tells what came of it.
     """
 
     kind: ClassVar[str] = "ack"
@@ -292,6 +293,7 @@ class Ack:
     message: str
     cmd: str = ""
     by: str = ""
+    later: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

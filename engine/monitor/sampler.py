@@ -60,8 +60,13 @@ class Sampler:
         self._chosen = False
         self._lost_since: dict[str, float] = {}
         self._said: set[str] = set()
+        self._also: Callable[[], None] | None = None
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
+
+    def also(self, look: Callable[[], None]) -> None:
+        """Call this in each round, too: the thread is there when the training's own is busy. Before `start`."""
+        self._also = look
 
     def start(self) -> None:
         """Begin to sample. May be called once."""
@@ -92,6 +97,8 @@ class Sampler:
         self._guard("GPU monitor", self._open)
         self._guard("choice of GPUs", self._choose)
         self._guard("sampling", self._sample_all)
+        if self._also is not None:
+            self._guard("look at control.jsonl", self._also)
 
     def _sample_all(self) -> None:
         processes = self._host.processes()

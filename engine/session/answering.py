@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from engine.events import Ack
+from engine.events import Ack, EventWriter
 from engine.events.control_line import Command, Refused
-from engine.session.session import Session
+from engine.session.console import Console
 
 
-def answer(session: Session, asked: Command | Refused, ok: bool, message: str) -> None:
-    """Tell what came of a command, or why a line was none."""
-    session.emit(Ack(id=asked.id, ok=ok, message=message, cmd=asked.cmd, by=asked.by))
-    session.say(f"{asked.by or 'somebody'}: {asked.cmd or 'a command'}: {'' if ok else 'no: '}{message}")
+class Answering:
+    """Tells what comes of a command, or why a line was none; from any thread."""
 
+    def __init__(self, events: EventWriter, console: Console) -> None:
+        self._events = events
+        self._console = console
 
-def refuse_all(session: Session) -> None:
-    """Answer what people have asked for since the training looked last: the run is over."""
-    for asked in session.inbox.poll():
-        answer(session, asked, False, "the run is over" if isinstance(asked, Command) else asked.why)
+    def __call__(self, asked: Command | Refused, ok: bool, message: str, later: bool = False) -> None:
+        """`later` says that the command is only promised, and that another answer to it follows."""
+        self._events.write(Ack(id=asked.id, ok=ok, message=message, cmd=asked.cmd, by=asked.by, later=later))
+        self._console.say(f"{asked.by or 'somebody'}: {asked.cmd or 'a command'}: {'' if ok else 'no: '}{message}")

@@ -11,9 +11,12 @@ from engine.health.advice import with_advice
 from engine.health.symptom import Settings
 from engine.monitor import Sampler
 from engine.rundir import RunDir
+from engine.session.answering import Answering
 from engine.session.console import Console
 from engine.session.control import ControlInbox
 from engine.session.failures import Whereabouts
+from engine.session.moments import MADE_READY, Moment, moment_of
+from engine.session.orders import Orders
 from engine.session.readings import Readings
 from engine.session.stop import StopSwitch
 
@@ -41,6 +44,10 @@ class Session:
     _phase: str = ""
     _last_progress: float = 0.0
 
+    def __post_init__(self) -> None:
+        self.answer = Answering(self.events, self.console)
+        self.orders = Orders(self.inbox, self.stop, self.answer, self.moment)
+
     def emit(self, event: Event) -> None:
         """Append the event to the run's log; an alert without an advice of its own gets that of the table."""
         event = with_advice(event, self.settings)
@@ -57,6 +64,10 @@ class Session:
         if name != self._phase:
             self._phase, self._last_progress = name, 0.0
             self.emit(Phase(name=name))
+
+    def moment(self) -> Moment:
+        """What the run is at, for who is asked something and is not the training itself."""
+        return MADE_READY if self.stop.ends_at_once else moment_of(self._phase, self.where.step)
 
     def progress(self, name: str, done: int, total: int, unit: str) -> None:
         """`done` of `total` units (0: not known) are through; told at most four times a second, and at the end."""

@@ -1,13 +1,14 @@
-"""What people may ask of a run between two of its steps: stop, checkpoint, evaluate, pause, resume, scale_lr."""
+"""What people may ask of a run in training: stop, checkpoint, evaluate, pause, resume, scale_lr."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Protocol
 
 from engine.data import PreparedData
-from engine.events.control_line import Command, Refused
-from engine.session.answering import answer
+from engine.events.control_line import Command
+from engine.session.moments import Moment, between_steps, within_evaluation
 from engine.session.session import Session
 from engine.train.progress import Progress
 from engine.train.telling.step_teller import StepTeller
@@ -18,13 +19,14 @@ SMALLEST_SCALE, LARGEST_SCALE = 1e-3, 10.0
 
 
 class Commanded(Protocol):
-    """A training between two of its steps, as far as commands reach it."""
+    """A training between two of its steps or two batches of an evaluation, as far as commands reach it."""
 
     session: Session
     data: PreparedData
     teller: StepTeller
     progress: Progress
     total_steps: int
+    evaluated: tuple[int, float] | None
 
     def rate_of(self, step: int) -> float: ...
     def save(self) -> bool: ...
@@ -38,51 +40,78 @@ class CommandDesk:
     def __init__(self, trainer: Commanded) -> None:
         self._trainer = trainer
         self._session = trainer.session
+        self._orders = trainer.session.orders
         self._is_paused = False
+        self._evaluates_in_pause = False
 
     def obey_all(self) -> None:
         """Do what people have asked for since the last step; in a pause wait until they say resume or stop."""
         self._obey_new()
-        if not self._is_paused:
-            return
-        while self._is_paused and self._session.stop.reason is None:
+        if self._orders.is_to_pause:
+            self._trainer.teller.tell_last_step()
+            self._wait(self._obey_new)
+            self._trainer.go_on_training()
+
+    def pass_between_batches(self) -> float:
+        """Do what can be done within an evaluation, and return the seconds of a pause."""
+        self._obey_within_evaluation()
+        if not self._orders.is_to_pause or self._evaluates_in_pause:
+            return 0.0
+        begin = time.perf_counter()
+        self._wait(self._obey_within_evaluation)
+        self._session.phase("evaluating")
+        return time.perf_counter() - begin
+
+    def _wait(self, obey: Callable[[], None]) -> None:
+        self._is_paused = True
+        while self._orders.is_to_pause:
             self._session.phase("paused")
             time.sleep(PAUSE_POLL_SECONDS)
-            self._obey_new()
+            obey()
         self._is_paused = False
-        self._trainer.go_on_training()
 
     def _obey_new(self) -> None:
-        for asked in self._session.inbox.poll():
-            ok, message = (False, asked.why) if isinstance(asked, Refused) else self._obey(asked)
-            answer(self._session, asked, ok, message)
+        self._orders.look()
+        while (command := self._orders.next()) is not None:
+            step = self._trainer.progress.step
+            match command.cmd:
+                case "checkpoint":
+                    self._session.answer(command, *self._save(step))
+                case "evaluate":
+                    self._session.answer(command, *self._evaluate(step))
+                case "scale_lr":
+                    self._session.answer(command, *self._scale_learning_rate(command.args["factor"], step))
+                case "pause":
+                    self._trainer.teller.tell_last_step()
+                    self._take_wish(command, between_steps(step))
+                case _:
+                    self._take_wish(command, between_steps(step))
 
-    def _obey(self, command: Command) -> tuple[bool, str]:
-        """Whether the command could be done, and what came of it."""
-        step = self._trainer.progress.step
-        match command.cmd:
-            case "stop":
-                self._session.stop.request(f"asked to stop by {command.by}")
-                return True, f"stops after step {step} with a checkpoint"
-            case "checkpoint":
-                saved = self._trainer.save()
-                return saved, f"saved step {step}" if saved else "not saved, see the alerts"
-            case "evaluate":
-                return self._evaluate()
-            case "pause":
-                return True, self._pause(step)
-            case "resume":
-                was_paused, self._is_paused = self._is_paused, False
-                return True, f"goes on after step {step}" if was_paused else "the run is not paused"
-            case "scale_lr":
-                return self._scale_learning_rate(command.args["factor"], step)
+    def _obey_within_evaluation(self) -> None:
+        """A checkpoint of now would not know of this evaluation, which it may be the best of."""
+        self._orders.look()
+        while (command := self._orders.next(deferred=False)) is not None:
+            step = self._trainer.progress.step
+            moment = within_evaluation(step)
+            match command.cmd:
+                case "checkpoint":
+                    self._orders.defer(command, f"saves {moment.later}")
+                case "evaluate":
+                    self._orders.defer(command, f"is evaluating already: tells the loss {moment.later}")
+                case "scale_lr":
+                    self._session.answer(command, *self._scale_learning_rate(command.args["factor"], step))
+                case _:
+                    self._take_wish(command, moment)
 
-    def _pause(self, step: int) -> str:
-        if self._is_paused:
-            return f"is paused already, after step {step}"
-        self._trainer.teller.tell_last_step()
-        self._is_paused = True
-        return f"pauses after step {step}"
+    def _take_wish(self, command: Command, moment: Moment) -> None:
+        self._orders.take_wish(command, moment, self._is_paused)
+
+    def _save(self, step: int) -> tuple[bool, str]:
+        """Whether this step could be saved, and what came of it."""
+        if not step:
+            return False, "no step is done yet: there is nothing to save"
+        saved = self._trainer.save()
+        return saved, f"saved step {step}" if saved else "not saved, see the alerts"
 
     def _scale_learning_rate(self, factor: float, step: int) -> tuple[bool, str]:
         """Multiply the schedule's rate from the next step on, up to the end and in every later resume."""
@@ -100,8 +129,14 @@ class CommandDesk:
         after = self._trainer.rate_of(step + 1)
         return True, f"learning rate {before:.4g} -> {after:.4g} from step {step + 1} on, {scale:.4g} of its schedule's"
 
-    def _evaluate(self) -> tuple[bool, str]:
+    def _evaluate(self, step: int) -> tuple[bool, str]:
+        """The same weights have the same loss: where it is known, it is told."""
+        known = self._trainer.evaluated
+        if known is not None and known[0] == step:
+            return True, f"loss {known[1]:.4g}"
+        self._evaluates_in_pause = self._orders.is_to_pause
         loss = self._trainer.evaluate()
+        self._evaluates_in_pause = False
         if loss is None:
             return False, "a stop came in between" if self._trainer.data.eval else "there is no evaluation data"
         return True, f"loss {loss:.4g}"

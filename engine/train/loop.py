@@ -82,11 +82,16 @@ class Trainer:
     progress: Progress = field(default_factory=Progress)
     is_warm: bool = False
     """True once this process has done a step: on a GPU the first one compiles and tunes kernels."""
+    evaluated: tuple[int, float] | None = None
+    """The newest evaluation of this process: the step it came after, and its loss."""
+    desk: CommandDesk = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.desk = CommandDesk(self)
 
     def run(self) -> End:
         """Train until the last step or until somebody asks to stop. Raises UserError when training cannot go on."""
         stop = self.session.stop
-        desk = CommandDesk(self)
         with (
             closing(self.clock),
             closing(self.feed),
@@ -101,9 +106,12 @@ class Trainer:
                 if self.compiler is None or stop.reason is None:
                     raise
                 return self.stop()  # a signal to all of a terminal's processes ends those of the compiler too
-            if self.progress.step == 0:
-                self.evaluate()
             self.go_on_training()
+            self.desk.obey_all()
+            if self.progress.step == 0 and self.evaluated is None:
+                self.evaluate()
+                self.go_on_training()
+                self.desk.obey_all()
             while self.progress.step < self.total_steps and stop.reason is None:
                 self.train_step()
                 self.warm_up_is_over()
@@ -112,7 +120,7 @@ class Trainer:
                     self.teller.print_last_step(eval_loss)
                 if is_due(self.progress.step, self.config.train.save_steps) and self.progress.step < self.total_steps:
                     self.save()
-                desk.obey_all()
+                self.desk.obey_all()
             return self.finish() if self.progress.step >= self.total_steps else self.stop()
 
     def train_step(self) -> None:
@@ -248,17 +256,24 @@ class Trainer:
         self.session.phase("evaluating")
         where = self.session.where
         where.rows, where.longest_row = (), max(len(sample) for sample in self.data.eval)
-        begin = time.perf_counter()
+        begin, paused = time.perf_counter(), 0.0
+
+        def is_left() -> bool:
+            nonlocal paused
+            paused += self.desk.pass_between_batches()
+            return self.session.stop.reason is not None
+
         found = evaluate(
             self.head,
             self.data.eval,
             self.config.train.per_device_batch_size,
             self.batch_of.pad_id,
             progress=lambda done, total: self.session.progress("evaluating", done, total, "rows"),
-            interrupted=lambda: self.session.stop.reason is not None,
+            interrupted=is_left,
         )
         if found is not None:
-            self.record_evaluation(*found, seconds=time.perf_counter() - begin)
+            self.evaluated = (self.progress.step, found[0])
+            self.record_evaluation(*found, seconds=time.perf_counter() - begin - paused)
         self.go_on_training()
         return None if found is None else found[0]
 

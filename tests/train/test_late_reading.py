@@ -14,10 +14,10 @@ from engine.events import Ack, Alert, Checkpoint, End, Eval, Phase, Step
 from engine.events.console import parse_step
 from engine.events.control_line import Command, CommandName
 from engine.model.load import load_model
-from engine.session.control import ControlInbox
 from engine.train.loop import Trainer
 from engine.train.telling.step_teller import StepTeller
 
+from .asking import ask_after
 from .conftest import Outcome
 
 Train = Callable[..., Outcome]
@@ -126,10 +126,8 @@ def test_evaluations_and_saves_come_after_their_step(train: Train, reads_late: N
 def test_a_command_is_answered_when_its_step_is_told(
     train: Train, monkeypatch: pytest.MonkeyPatch, reads_late: None, command: CommandName
 ) -> None:
-    polls = iter(range(1, 1000))
     go_on = [Command("again", 0.0, "anna", "resume")] if command == "pause" else []
-    by_poll = {2: [Command("asked", 0.0, "anna", command)], 3: go_on}
-    monkeypatch.setattr(ControlInbox, "poll", lambda inbox: by_poll.get(next(polls), []))
+    ask_after(monkeypatch, 2, [Command("asked", 0.0, "anna", command)], go_on)
     done = train("--train.max_steps", 4, *RELEASE)
     steps_before = [e.step for e in done.events[: done.events.index(done.of(Ack)[0])] if isinstance(e, Step)]
     assert done.of(Ack)[0].ok

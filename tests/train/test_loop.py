@@ -12,8 +12,8 @@ from engine.events import Ack, Audit, Checkpoint, Eval, Host, Phase, Start, Step
 from engine.events.console import parse_step
 from engine.events.control_line import Command, CommandName
 from engine.rundir import liveness, read_run_info
-from engine.session.control import ControlInbox
 
+from .asking import ask_after
 from .conftest import Outcome
 
 Train = Callable[..., Outcome]
@@ -117,8 +117,7 @@ def test_logging_steps_thin_the_console_only(train: Train, capsys: pytest.Captur
 
 def test_commands_that_came_together_are_obeyed_in_their_order(train: Train, monkeypatch: pytest.MonkeyPatch) -> None:
     names: list[CommandName] = ["pause", "checkpoint", "resume", "stop"]
-    waiting = [[Command(name, 0.0, "lena@box", name) for name in names]]
-    monkeypatch.setattr(ControlInbox, "poll", lambda inbox: waiting.pop() if waiting else [])
+    ask_after(monkeypatch, 1, [Command(name, 0.0, "lena@box", name) for name in names])
     done = train()
     assert [(ack.id, ack.ok, ack.cmd, ack.by) for ack in done.of(Ack)] == [
         (name, True, name, "lena@box") for name in names
