@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.message import Message
 
+from pgs_tui.first_hints import first_hints
 from pgs_tui.goals import AttachTo, ListRuns, StartConfig
 from pgs_tui.look import Look
 from pgs_tui.themed_app import THEME_SHEET, Goodbye, ThemedApp
@@ -62,6 +63,7 @@ class PgsApp(ThemedApp):
         self._launching = False
         self.dashboard = _dashboard_of(goal, look)
         self.dashboard.waking = waking
+        self.dashboard.key_bar.offer(first_hints(goal))
 
     def get_default_screen(self) -> DashboardScreen:
         """The dashboard is the screen at the bottom."""

@@ -12,7 +12,7 @@ HELP = """\
 usage: pgs-tui [--gpu NAME | --gpu_memory_gb N]
        pgs-tui CONFIG [--section.field VALUE ...]
        pgs-tui attach [RUN | USER@HOST:PATH | LOG] [--readonly]
-       pgs-tui runs [DIR | USER@HOST:DIR]
+       pgs-tui runs [DIR | USER@HOST:DIR] [--json | --readonly]
        pgs-tui compare RUN RUN ... [--once | --svg | --text | --csv | --markdown]
        pgs-tui replay RUN [--speed N] [--at STEP]
        pgs-tui --once [RUN] [--json]
@@ -37,7 +37,8 @@ anything is downloaded, and what other values of its keys would change.
   --readonly              with attach and runs: no key changes a run or writes a file
   --speed N               with replay: how many times as fast as it was, 1 to 1000
   --at STEP               with replay: the step to begin with; with --once and export: the run as it was then
-  --once, --json          print the dashboard of a run once, as text or as one line of JSON (docs/export.md)
+  --once, --json          print the dashboard of a run once, as text or as one line of JSON (docs/export.md); --json
+                          with runs: the list (docs/json.md)
   --panel NAME            with export --svg or --text: which chart (loss)
   --out FILE              with export: the new file to write; without it a name in the run's folder exports/
   --bell                  ring the terminal's bell when something critical happens to the run on the screen

@@ -82,6 +82,13 @@ class ListRuns:
         return self.folder or "runs"
 
     @property
+    def is_elsewhere(self) -> bool:
+        """Whether the folder is one of another machine. Raises ValueError for a host that cannot be one."""
+        from pgs_tui.remote.address import address_of
+
+        return self.folder is not None and address_of(self.folder) is not None
+
+    @property
     def screen(self) -> ScreenName:
         """The screen that it opens."""
         return "runs"

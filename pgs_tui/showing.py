@@ -77,6 +77,7 @@ def _opened_or_back(goal: Goal) -> Opened:
 
 def _shown(goal: Opened, look: Look, start: Starter | None, waking: Waking) -> tuple[Goodbye | None, int]:
     """Open one application, and return how it ended."""
+    from pgs_tui.first_hints import first_hints
     from pgs_tui.splash import splash
     from pgs_tui.terminal import TerminalGuard
 
@@ -85,7 +86,7 @@ def _shown(goal: Opened, look: Look, start: Starter | None, waking: Waking) -> t
     with TerminalGuard() as terminal:
         columns, rows = os.get_terminal_size(sys.__stdout__.fileno()) if sys.__stdout__ else (80, 24)
         true_colour = os.environ.get("COLORTERM", "") in ("truecolor", "24bit")
-        terminal.write(splash(columns, rows, goal.name, goal.first_words, look, true_colour, goal.screen))
+        terminal.write(splash(columns, rows, goal.name, goal.first_words, look, true_colour, first_hints(goal)))
         app = _app(goal, look, start, waking)
         goodbye = app.run(mouse=look.mouse)
     for source in _sources(goal):

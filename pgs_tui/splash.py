@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pgs_tui.format import plain
-from pgs_tui.keys import ScreenName, fitting, hints_of
+from pgs_tui.keys import fitting
 from pgs_tui.look import Look
 from pgs_tui.palette import PALETTES
 
@@ -14,12 +16,12 @@ ASCII = str.maketrans("…←→↑↓", ".<>^v")
 
 
 def splash(
-    columns: int, rows: int, name: str, state: str, look: Look, true_colour: bool, screen: ScreenName = "dashboard"
+    columns: int, rows: int, name: str, state: str, look: Look, true_colour: bool, hints: Sequence[tuple[str, str]]
 ) -> str:
     """Codes and text for a terminal of this size; the alternate screen is on afterwards and the cursor hidden."""
     paint = _Paint(look, true_colour)
     first = _first_line(columns, plain(name), state, paint, "o" if look.glyphs == "ascii" else "○")
-    last = _last_line(columns, paint, look.glyphs == "ascii", screen) if rows > 1 else ""
+    last = _last_line(columns, paint, look.glyphs == "ascii", hints) if rows > 1 else ""
     return f"{ALTERNATE_SCREEN}{HIDDEN_CURSOR}{paint.blank}\x1b[2J\x1b[H{first}\x1b[{max(rows, 1)};1H{last}"
 
 
@@ -44,9 +46,8 @@ def _first_line(columns: int, title: str, state: str, paint: _Paint, sign: str) 
     return paint("dim", brand) + paint("title", title) + " " * gap + paint("dim", right)
 
 
-def _last_line(columns: int, paint: _Paint, ascii_only: bool, screen: ScreenName) -> str:
-    hints = fitting(hints_of(screen, going=screen == "dashboard"), columns)
-    texts = [f"{paint('key', key)} {paint('dim', meaning)}" for key, meaning in hints]
+def _last_line(columns: int, paint: _Paint, ascii_only: bool, hints: Sequence[tuple[str, str]]) -> str:
+    texts = [f"{paint('key', key)} {paint('dim', meaning)}" for key, meaning in fitting(hints, columns)]
     line = " " + "  ".join(texts)
     return line.translate(ASCII) if ascii_only else line
 

@@ -24,7 +24,7 @@ from pgs_tui.widgets.rank_panel import RanksView
 from pgs_tui.widgets.status_line import Status
 from screens.commands import Commands
 from screens.intake import Intake
-from screens.needs import NEEDS, why_not
+from screens.needs import lacking_at, why_not
 from screens.readings.banner import banner_of
 from screens.readings.charts import CHARTS, is_told
 from screens.readings.cursor import cursor_reading
@@ -258,7 +258,7 @@ class LiveRun:
     @property
     def lacking(self) -> frozenset[Need]:
         """What keys cannot use here."""
-        return frozenset(need for need in NEEDS if self.why_not(need))
+        return lacking_at(self.source, self.readonly)
 
     @property
     def learning_rate(self) -> float | None:

@@ -10,7 +10,19 @@ if TYPE_CHECKING:
     from pgs_tui.runs.source import Source
 
 NEEDS: tuple[Need, ...] = get_args(Need)
-READONLY = {"control": "no key changes the run", "files": "no key writes a file"}
+READONLY: dict[Need, str] = {"control": "no key changes the run", "files": "no key writes a file"}
+
+
+def lacking_at(source: Source, readonly: bool) -> frozenset[Need]:
+    """What keys cannot use with a run from here."""
+    return frozenset(need for need in NEEDS if why_not(source, readonly, need))
+
+
+def lacking_in_list(is_elsewhere: bool, readonly: bool) -> frozenset[Need]:
+    """What keys cannot use in a list of runs; what changes files on another machine is for the list over there."""
+    if readonly:
+        return frozenset(READONLY)
+    return frozenset(("files",)) if is_elsewhere else frozenset()
 
 
 def why_not(source: Source, readonly: bool, need: Need) -> str:

@@ -236,7 +236,7 @@ class RunsScreen(RunsDialogs, inherit_bindings=False):
     def action_help(self) -> None:
         from screens.help import HelpScreen
 
-        self.app.push_screen(HelpScreen("runs", self.key_bar.glyphs))
+        self.app.push_screen(HelpScreen("runs", self.key_bar.glyphs, self.lacking))
 
     def action_leave(self) -> None:
         self.post_message(self.Leaving())

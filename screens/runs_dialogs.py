@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING
 
 from pgs_tui.format import plain, whole
 from pgs_tui.listing.labels import Labels, LabelsError, note_of, tags_of, write_labels
-from pgs_tui.listing.listing import Listing, ListView
 from pgs_tui.listing.row import RunRow
-from pgs_tui.look import Look
 from screens.runs_panes import RunsPanes
 
 if TYPE_CHECKING:  # what the first frame does not need is imported after it
@@ -23,10 +21,6 @@ FILTER_HINT = "words of a name, model, note; tag:x status:failed model:qwen -wor
 
 class RunsDialogs(RunsPanes, inherit_bindings=False):
     """The screen says in `look_again` and `resume` what follows."""
-
-    def __init__(self, listing: Listing, view: ListView, look: Look, readonly: bool) -> None:
-        super().__init__(listing, view, look)
-        self.readonly = readonly
 
     def look_again(self) -> None:
         """Something on the disk is another now."""

@@ -16,11 +16,13 @@ from pgs_tui.drawing.lines import Role
 from pgs_tui.keys import hints_of
 from pgs_tui.listing.listing import Listing, ListView
 from pgs_tui.look import Look
+from pgs_tui.remote.address import Address
 from pgs_tui.widgets.drawn import Drawn
 from pgs_tui.widgets.key_bar import KeyBar
 from pgs_tui.widgets.run_details import RunDetails
 from pgs_tui.widgets.run_list import RunList
 from pgs_tui.widgets.status_line import NARROWEST_NAME, StatusLine
+from screens.needs import lacking_in_list
 from screens.runs_status import nothing_to_list, status_of, told_beside
 
 STYLE_SHEET = Path(__file__).with_name("runs.tcss")
@@ -40,9 +42,11 @@ class RunsPanes(Screen[None], inherit_bindings=False):
     focused: Reactive[Widget | None] = Reactive(None, repaint=False)
     """As every screen has it, but the panes alone repaint when the focus moves, and not the whole screen."""
 
-    def __init__(self, listing: Listing, view: ListView, look: Look) -> None:
+    def __init__(self, listing: Listing, view: ListView, look: Look, readonly: bool) -> None:
         super().__init__()
         self.listing = listing
+        self.readonly = readonly
+        self.lacking = lacking_in_list(isinstance(listing.where, Address), readonly)
         self._message_timer: Timer | None = None
         self.known_folders: tuple[str, ...] = ()
         """Folders where runs of this user are, for an empty list to name."""
@@ -50,7 +54,7 @@ class RunsPanes(Screen[None], inherit_bindings=False):
         self.list = RunList(id="runs")
         self.list.selected = view.selected
         self.details = RunDetails(id="details")
-        self.key_bar = KeyBar(hints_of("runs", going=False), id="keys")
+        self.key_bar = KeyBar(hints_of("runs", going=False, lacking=self.lacking), id="keys")
         for drawn in self.drawn:
             drawn.glyphs = look.glyphs
 

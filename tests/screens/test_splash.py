@@ -3,18 +3,20 @@ from pathlib import Path
 import pyte
 import pytest
 
-from pgs_tui.keys import ScreenName
+from pgs_tui.keys import ScreenName, hints_of
 from pgs_tui.look import Look
 from pgs_tui.splash import ALTERNATE_SCREEN, splash
 from tests.screens.hosting import hosted, screen_text
 from tests.screens.picking import picker
+
+HINTS = hints_of("dashboard")
 
 
 def shown(
     size: tuple[int, int], name: str = "quickstart", screen: ScreenName = "dashboard", state: str = "starting"
 ) -> list[str]:
     drawn = pyte.Screen(*size)
-    pyte.Stream(drawn).feed(splash(*size, name, state, Look(), True, screen))
+    pyte.Stream(drawn).feed(splash(*size, name, state, Look(), True, hints_of(screen, screen == "dashboard")))
     return list(drawn.display)
 
 
@@ -45,18 +47,18 @@ async def test_the_splash_of_the_picker_is_its_first_and_last_line(here: Path, s
 
 @pytest.mark.parametrize("size", [(1, 1), (0, 0), (7, 2), (400, 120)])
 def test_no_size_is_too_small(size: tuple[int, int]) -> None:
-    assert splash(*size, "quickstart", "starting", Look(), True).startswith(ALTERNATE_SCREEN)
+    assert splash(*size, "quickstart", "starting", Look(), True, HINTS).startswith(ALTERNATE_SCREEN)
 
 
 def test_ascii_terminals_get_ascii() -> None:
-    assert splash(80, 24, "quickstart", "starting", Look(glyphs="ascii", ascii_only=True), False).isascii()
+    assert splash(80, 24, "quickstart", "starting", Look(glyphs="ascii", ascii_only=True), False, HINTS).isascii()
 
 
 def test_colours_are_only_sent_where_they_are_understood() -> None:
-    assert "48;2;" in splash(80, 24, "x", "y", Look(), true_colour=True)
+    assert "48;2;" in splash(80, 24, "x", "y", Look(), true_colour=True, hints=HINTS)
     for look, true_colour in ((Look(), False), (Look(theme="terminal"), True)):
-        assert "8;2;" not in splash(80, 24, "x", "y", look, true_colour)
+        assert "8;2;" not in splash(80, 24, "x", "y", look, true_colour, HINTS)
 
 
 def test_a_name_cannot_steer_the_terminal() -> None:
-    assert "\x1b]" not in splash(80, 24, "a\x1b]0;b\x07", "y", Look(), True)
+    assert "\x1b]" not in splash(80, 24, "a\x1b]0;b\x07", "y", Look(), True, HINTS)
