@@ -7,17 +7,15 @@ from collections.abc import Callable
 from threading import Condition, Event, Thread
 
 from pgs_tui.format import plain
-from pgs_tui.remote.backlog import Backlog
 from pgs_tui.remote.console_copy import ConsoleCopy
 from pgs_tui.remote.facts import Facts, facts_of, last_event_time
 from pgs_tui.remote.far_shell import Answer, FarShell
 from pgs_tui.remote.first_look import FirstLook, first_look
 from pgs_tui.remote.link import Link
-from pgs_tui.remote.live_log import LiveLog
+from pgs_tui.remote.log_copy import LogCopy
 from pgs_tui.remote.lost import LinkLostError, LinkRefusedError, LinkSilentError
 from pgs_tui.remote.mirror import Mirror
 from pgs_tui.remote.programs import CHECK, Program
-from pgs_tui.remote.same_log import change_of, original_of
 from pgs_tui.remote.ssh import Connection
 from pgs_tui.runs.life import Life
 
@@ -26,7 +24,6 @@ CHECK_SECONDS = 5.0
 SOON_SECONDS = 0.5
 """The same where something is about to happen: while there is no log yet, after the run's last event, and where the
 live log ended at once."""
-CATCH_UP_SECONDS = 0.1
 KEEP_SECONDS = 30.0
 LEAVE_SECONDS = 2.0
 """How long leaving waits for a login that may be under way; nothing comes of it any more."""
@@ -58,14 +55,12 @@ class Fetching:
         self._clock = clock
         self._began = clock()
         self._desk: FarShell | None = None
-        self._live: LiveLog | None = None
-        self._live_since = 0.0
-        self._backlog: Backlog | None = None
         self._console: ConsoleCopy | None = None
         self._kept = time.monotonic()
         self._is_ending = False
         self._notes: list[str] = []
         self._wake = Event()
+        self._log = LogCopy(connection, path, mirror, self._took, self._wake.set)
         self._looked = Condition()
         self._thread = Thread(target=self._run, name="fetching", daemon=True)
 
@@ -131,14 +126,7 @@ class Fetching:
         desk, self._desk = self._desk, None
         if desk is not None:
             desk.close()
-        self._leave_log()
-
-    def _leave_log(self) -> None:
-        """Nothing is put into the mirror any more."""
-        for follower in (self._live, self._backlog):
-            if follower is not None:
-                follower.close()
-        self._live = self._backlog = None
+        self._log.leave()
 
     def _stay(self) -> None:
         """Follow the run as long as the connection holds. Raises LinkLostError."""
@@ -148,8 +136,10 @@ class Fetching:
         facts = self._check(desk) if self.look is not None else self._look_first(desk)
         while not self.link.closed:
             self._take(facts)
-            self._follow(facts)
-            self._catch_up(facts)
+            if facts.log is not None:
+                self._log.follow()
+            if facts.log is None or self._log.catch_up(facts.log.size or 0, lambda: not self.link.closed):
+                self._judge(facts)
             if self._console is not None:
                 self._console.bring(desk)
             self._keep_mirror()
@@ -165,18 +155,12 @@ class Fetching:
         if not look.is_run:
             where = plain(f"{desk.host}:{self._path}")
             raise LinkRefusedError(f"{where} is no run: there is neither run.json nor events.jsonl")
-        log = look.facts.log
-        if log is None or not look.pieces or change_of(self.mirror, log, look.pieces) is not None:
-            self.mirror.begin_anew("emptied", None)
-        for offset, data in look.pieces:
-            self.mirror.put(offset, data)
-        if log is not None and look.pieces:
-            self.mirror.original = original_of(log, look.pieces[0][1])
+        self._log.begin(look)
         self.mirror.write(self.mirror.run.config_yaml, look.config)
         self.mirror.write(self.mirror.run.run_json, look.facts.run_json)
         self.spikes = look.spikes
         self._console = ConsoleCopy(self.mirror, self._path, look.console.size if look.console is not None else 0)
-        if look.pieces or log is None:
+        if look.pieces or look.facts.log is None:
             self.link.heard(look.facts.skew)
             self._judge(look.facts)
         with self._looked:
@@ -186,26 +170,13 @@ class Fetching:
 
     def _check(self, desk: FarShell) -> Facts:
         """Look at the engine, and whether the log is still the one that was fetched. Raises LinkLostError."""
-        size = self.mirror.size
-        answer = desk.ask(CHECK, self._path, size)
+        fetched = self._log.before_look()
+        answer = desk.ask(CHECK, self._path, fetched)
         facts = facts_of(answer, self._clock())
         self.spikes = frozenset(answer.text("spikes").split())
         if facts.log is not None:
-            before = answer["before"]
-            pieces = ((0, answer["head"]), (size - len(before), before)) if "head" in answer else ()
-            how = change_of(self.mirror, facts.log, pieces)
-            original = original_of(facts.log, answer["head"])
-            is_copy = how is None and original is not None and self._inode not in (None, original.inode)
-            if how is not None or is_copy:
-                self._leave_log()
-            if how is not None:
-                self.mirror.begin_anew(how, original)
-            self.mirror.original = original or self.mirror.original
+            self._log.judge(fetched, facts.log, answer)
         return facts
-
-    @property
-    def _inode(self) -> int | None:
-        return self.mirror.original.inode if self.mirror.original is not None else None
 
     def _take(self, facts: Facts) -> None:
         self.link.heard(facts.skew)
@@ -215,36 +186,11 @@ class Fetching:
         if facts.run_json and facts.run_json != run_json.read_bytes():
             self.mirror.write(run_json, facts.run_json)
 
-    def _follow(self, facts: Facts) -> None:
-        """See to it that the live log comes, and what stands before it."""
-        if facts.log is None:
-            return
-        for one in (self._live, self._backlog):
-            if one is not None and one.error is not None and not isinstance(one.error, LinkLostError):
-                raise one.error
-        is_early = time.monotonic() - self._live_since < SOON_SECONDS
-        if self._live is None or not (self._live.is_going or is_early):
-            self._live_since = time.monotonic()
-            size = self.mirror.size
-            self._live = LiveLog(self._connection, self._path, self.mirror, size, self._took, self._wake.set)
-        begin, end = self.mirror.hole_after(0)
-        if begin < end and (self._backlog is None or not self._backlog.is_going):
-            self._backlog = Backlog(self._connection, self._path, self.mirror, self._wake.set)
-
     def _took(self, lines: bytes) -> None:
         self.link.heard()
         if _LAST_EVENT in lines:
             self._is_ending = True
             self._wake.set()
-
-    def _catch_up(self, facts: Facts) -> None:
-        """Wait until all has come that the log held; only then is it known how the engine is."""
-        size = facts.log.size if facts.log is not None else None
-        while self._live is not None and size is not None and self._live.received < size:
-            if self.link.closed or not self._live.is_going:
-                return
-            self.mirror.wait(CATCH_UP_SECONDS)
-        self._judge(facts)
 
     def _judge(self, facts: Facts) -> None:
         """All has come that had been written: so this is how the run is."""
@@ -256,7 +202,7 @@ class Fetching:
         self.link.up()
 
     def _pause(self, facts: Facts) -> float:
-        is_soon = facts.log is None or self._is_ending or (self._live is not None and not self._live.is_going)
+        is_soon = facts.log is None or self._is_ending or not self._log.is_going
         return SOON_SECONDS if is_soon else CHECK_SECONDS
 
     def _keep_mirror(self) -> None:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from threading import Thread
 
+from engine.events.growing import FINGERPRINT_BYTES
 from pgs_tui.remote.far_shell import FarShell
 from pgs_tui.remote.mirror import Mirror
 from pgs_tui.remote.programs import FOLLOW
@@ -19,7 +20,8 @@ class LiveLog:
     """Puts whole lines from the byte `offset` on into the mirror, in a thread of its own, until `close` or the end.
 
     `took` is told of the lines and `ended` is called, both from that thread. Half a line waits for its other half:
-    whoever goes on later begins with it.
+    whoever goes on later begins with it. It ends by itself as soon as the log seems to be another one than that which
+    was fetched: somebody must look then, before anything of it is put.
     """
 
     def __init__(
@@ -30,12 +32,19 @@ class LiveLog:
         offset: int,
         took: Callable[[bytes], None],
         ended: Callable[[], None],
+        was_odd: bool = False,
     ) -> None:
+        """`was_odd` says that the line at the offset seemed to be of another log, and is not."""
         self.received = offset
         """Up to where bytes have come, the half line among them."""
         self.error: OSError | None = None
         """Why it ended: nothing comes any more, or this machine's disk takes nothing."""
+        self.is_odd = False
+        """True when what came last did not look like the next line of the log."""
         self._was_emptied = False
+        self._known = mirror.read(offset - min(offset, FINGERPRINT_BYTES), offset)
+        """What stands before the offset, which comes again first: by then there may be another file of that name."""
+        self._expects_odd = was_odd
         self._connection = connection
         self._folder = folder
         self._mirror = mirror
@@ -73,20 +82,30 @@ class LiveLog:
             self._ended()
 
     def _follow(self, shell: FarShell) -> None:
-        for data in shell.stream(FOLLOW, self._folder, "events.jsonl", self._offset):
+        again = b""
+        for data in shell.stream(FOLLOW, self._folder, "events.jsonl", self._offset - len(self._known)):
+            if len(again) < len(self._known):
+                again += data
+                if not self._known.startswith(again[: len(self._known)]):
+                    return
+                data = again[len(self._known) :]
             if self._closed or not self._take(data):
                 return
 
     def _take(self, data: bytes) -> bool:
-        """Put the lines that are complete now; False where the log was emptied, as `tail` saw."""
+        """Put the lines that are complete now; False where the log was emptied, or goes on amid a line."""
         lines = self._half + data
         if b"tail: " in lines:
             lines = self._without_remarks(lines)
+        self.is_odd = bool(lines) and not lines.startswith(b"{") and not self._expects_odd
+        if self.is_odd:
+            return False
         end = lines.rfind(b"\n") + 1
         self._half = lines[end:]
         if end:
             self._mirror.put(self._offset, lines[:end])
             self._offset += end
+            self._expects_odd = False
             self._took(lines[:end])
         self.received = self._offset + len(self._half)
         return not self._was_emptied

@@ -9,15 +9,16 @@ from pgs_tui.remote.facts import FileFacts
 from pgs_tui.remote.mirror import Mirror, Original
 
 
-def change_of(mirror: Mirror, log: FileFacts, pieces: Iterable[tuple[int, bytes]]) -> Restart | None:
+def change_of(mirror: Mirror, fetched: int, log: FileFacts, pieces: Iterable[tuple[int, bytes]]) -> Restart | None:
     """What became of the log, None where it still holds what was fetched; `pieces` are some of its bytes, by offset.
 
-    Another file with the same bytes is a copy, such as rsync makes, and counts as the same.
+    `fetched` is up to which byte that was when it was looked at: more may have come since. Another file with the same
+    bytes is a copy, such as rsync makes, and counts as the same.
     """
-    if mirror.size == 0:
+    if fetched == 0:
         return None
     is_other = _is_other_file(mirror, log)
-    if log.size is not None and log.size < mirror.size:
+    if log.size is not None and log.size < fetched:
         return "replaced" if is_other else "emptied"
     found = [_agrees(mirror, offset, data) for offset, data in pieces]
     if not found:  # nothing over there can bring bytes from amid a file

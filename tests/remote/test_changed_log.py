@@ -12,6 +12,9 @@ import pytest
 from engine.events import Alert
 from engine.events.growing import RESTARTED
 from pgs_tui.remote import fetching
+from pgs_tui.remote.facts import FileFacts
+from pgs_tui.remote.mirror import Mirror
+from pgs_tui.remote.same_log import change_of
 from tests.remote.watching import FarRun, Watched, line_of, steps
 
 Watch = Callable[[Path], Watched]
@@ -37,7 +40,7 @@ def seen(far: FarRun, watch: Watch) -> Watched:
 def test_a_line_read_while_it_is_written_is_one_event(far: FarRun, seen: Watched) -> None:
     torn = steps(4, 4)
     far.write(torn[:40])
-    seen.until(lambda: seen.source._fetching._live.received == far.run.events.stat().st_size)
+    seen.until(lambda: seen.source._fetching._log._live.received == far.run.events.stat().st_size)
     assert seen.steps == [1, 2, 3]
     far.write(torn[40:] + steps(5, 5))
     seen.until(lambda: seen.steps == [1, 2, 3, 4, 5])
@@ -110,3 +113,20 @@ def test_a_log_that_is_emptied_while_its_past_is_fetched(tmp_path: Path, watch: 
     assert RESTARTED["emptied"] in seen.notes
     read_before = seen.steps[:-3]
     assert read_before == list(range(1, len(read_before) + 1))
+
+
+def test_what_no_event_begins_with_is_read_once_the_log_was_found_to_be_the_same(far: FarRun, seen: Watched) -> None:
+    far.write(b"\0\0\0\n" + steps(4, 4))
+    seen.until(lambda: seen.steps == [1, 2, 3, 4])
+    (note,) = seen.notes
+    assert note.startswith("skipped a line that is no event")
+
+
+def test_what_came_while_it_was_looked_at_is_no_sign_of_a_change(tmp_path: Path) -> None:
+    mirror = Mirror(tmp_path)
+    mirror.put(0, b"0123456789")
+    looked_at_before = FileFacts(size=7, inode=None)
+    assert change_of(mirror, 5, looked_at_before, [(0, b"01234")]) is None
+    assert change_of(mirror, 8, looked_at_before, [(0, b"01234")]) == "emptied"
+    assert change_of(mirror, 5, looked_at_before, [(0, b"01x34")]) == "rewritten"
+    mirror.close()
