@@ -63,9 +63,10 @@ class Proxy:
     def close(self) -> None:
         async def end() -> None:
             self._server.close()
+            self._heard.set()
             self._cut()
-            for task in asyncio.all_tasks() - {asyncio.current_task()}:
-                task.cancel()
+            if serving := asyncio.all_tasks() - {asyncio.current_task()}:
+                await asyncio.wait(serving, timeout=5)
 
         self._run(end)
         self._loop.call_soon_threadsafe(self._loop.stop)
