@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import os
+import re
+import shlex
 import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 from engine.errors import UserError
 from engine.events import Ack, BadLineError, End, decode
@@ -16,6 +20,7 @@ from engine.exit_codes import FAILED, USAGE_ERROR
 from engine.printing.outcome import print_json, told
 from engine.printing.visible import Signs
 from engine.rundir import RunDir, liveness, resolve_run
+from engine.session.control import why_not_obeyed
 
 SECONDS = 0.1
 """Between two looks at the log."""
@@ -24,6 +29,12 @@ LOOKS_AT_ENGINE = 20
 PATIENCE_SECONDS = 5.0
 """After so long without an answer a person is told what is waited for."""
 _GOING = ("live", "starting", "elsewhere")
+_OVER = {
+    "killed": "its engine is gone without a word (killed, or the machine was started anew)",
+    "lost": "it is on another machine, and nothing has been heard of it for ten minutes",
+}
+_ELSEWHERE = re.compile(r"([^/:\s]+):(\S.*)")
+"""`user@host:path`"""
 
 
 def control_command(options: argparse.Namespace, overrides: list[str]) -> int:
@@ -43,6 +54,14 @@ def control_command(options: argparse.Namespace, overrides: list[str]) -> int:
 
 
 def _problem(options: argparse.Namespace, overrides: list[str]) -> str | None:
+    if elsewhere := _ELSEWHERE.fullmatch(options.run):
+        host, path = elsewhere.groups()
+        words = ["pgs", "control", path, options.cmd, *([] if options.factor is None else [f"{options.factor:g}"])]
+        if not Path(options.run).exists():
+            return (
+                f"{options.run} is a run of another machine: `{shlex.join(['ssh', host, shlex.join(words)])}` asks it "
+                f"there, and `pgs-tui attach {shlex.quote(options.run)}` has keys for it"
+            )
     if overrides:
         return f"{overrides[0]}: `pgs control` takes a run, a command, and for scale_lr a factor"
     wants = bool(ARGUMENTS.get(options.cmd))
@@ -56,16 +75,33 @@ def _problem(options: argparse.Namespace, overrides: list[str]) -> str | None:
 def _control(run: RunDir, command: Command, options: argparse.Namespace) -> int:
     state = liveness(run)
     if state not in _GOING:
-        raise UserError(f"The run {run.id} is over ({state}): no engine reads its commands any more.")
+        raise UserError(f"The run {run.id} is over: {_OVER.get(state, state)}. No engine reads its commands any more.")
+    if why := why_not_obeyed(run.control, _engine_user(run)):
+        raise UserError(f"The engine does not obey {run.control}: {why}.")
     log = GrowingFile(run.events, tail_bytes=0)  # what is answered from now on
     log.poll()
-    append_command(run.control, command)
+    _append(run, command)
     if options.no_wait:
         return _tell(command, None, f"asked the run {run.id}", options.json)
     answer = _answer(command, run, log, Silence() if options.json else ForPeople(command))
     if answer is None:
         return _tell(command, False, f"the run {run.id} ended before it answered", options.json)
     return _tell(command, answer.ok, answer.message, options.json)
+
+
+def _engine_user(run: RunDir) -> int:
+    """The number of the user who trains, whose files the run's are."""
+    try:
+        return run.events.stat().st_uid
+    except OSError:  # it has written nothing yet
+        return os.geteuid()
+
+
+def _append(run: RunDir, command: Command) -> None:
+    try:
+        append_command(run.control, command)
+    except OSError as error:
+        raise UserError(f"{run.control} could not be written: {error.strerror or error}.") from error
 
 
 def _answer(command: Command, run: RunDir, log: GrowingFile, waiting: Silence) -> Ack | None:

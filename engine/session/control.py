@@ -17,6 +17,8 @@ from engine.events.control_line import MAX_LINE_BYTES, Command, Refused, parse_c
 
 MOST_READ = 64 * 1024
 """Bytes taken in one look."""
+MOST_SKIPPED = 16 * 2**20
+"""Bytes of a line without end passed over in one look: a few milliseconds."""
 MOST_LINES = 100
 """Lines answered in one look; the rest waits for the next one."""
 _KEPT_IDS = 10_000
@@ -24,6 +26,15 @@ _MOST_PASSED_OVER = 2**20
 _COMPARED = 256
 """Bytes before the place read to, by which a file that was written anew is told from one that grew."""
 _OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+
+
+def why_not_obeyed(path: Path, engine: int) -> str:
+    """Why the engine that runs as the user of that number does not obey the file; empty where it does, or may."""
+    try:
+        status = path.lstat()
+    except OSError:  # whoever writes it will be told
+        return ""
+    return "it is a link" if stat.S_ISLNK(status.st_mode) else _why_not_trusted(status, engine)
 
 
 class ControlInbox:
@@ -54,7 +65,7 @@ class ControlInbox:
             return self._not_obeyed("it is a link" if is_link else f"it cannot be read: {error.strerror}")
         try:
             status = os.fstat(descriptor)
-            why = _why_not_trusted(status)
+            why = _why_not_trusted(status, os.geteuid())
             if why:
                 self._offset, self._behind = status.st_size, b""
                 return self._not_obeyed(why)
@@ -75,7 +86,7 @@ class ControlInbox:
         behind = os.pread(descriptor, len(self._behind), self._offset - len(self._behind))
         if size < self._offset or behind != self._behind:  # emptied, or written anew
             self._offset, self._behind, self._is_in_long_line = 0, b"", False
-        data = os.pread(descriptor, MOST_READ, self._offset)
+        data = self._first_bytes(descriptor)
         found: list[Command | Refused] = []
         for line in io.BytesIO(data):
             if len(found) == MOST_LINES:
@@ -85,6 +96,15 @@ class ControlInbox:
             self._go_on_behind(line)
             found += self._told(line)
         return found
+
+    def _first_bytes(self, descriptor: int) -> bytes:
+        """What comes next, behind the inside of a line that is too long to be a command."""
+        end = self._offset + MOST_SKIPPED
+        data = os.pread(descriptor, MOST_READ, self._offset)
+        while self._is_in_long_line and len(data) == MOST_READ and self._offset < end and b"\n" not in data:
+            self._go_on_behind(data)
+            data = os.pread(descriptor, MOST_READ, self._offset)
+        return data
 
     def _told(self, line: bytes) -> list[Command | Refused]:
         """What a line, or a stretch of one that is too long, comes to."""
@@ -127,12 +147,12 @@ class ControlInbox:
         self._behind = before[-_COMPARED:]
 
 
-def _why_not_trusted(status: os.stat_result) -> str:
-    """Why somebody else than this user may have written the file; empty where nobody could."""
+def _why_not_trusted(status: os.stat_result, engine: int) -> str:
+    """Why somebody else than the engine's user may have written the file; empty where nobody could."""
     if not stat.S_ISREG(status.st_mode):
         return "it is no regular file"
-    if status.st_uid != os.geteuid():
-        return f"it belongs to {_name_of(status.st_uid)}, and only {_name_of(os.geteuid())} may steer this run"
+    if status.st_uid != engine:
+        return f"it belongs to {_name_of(status.st_uid)}, and only {_name_of(engine)} may steer this run"
     if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         mode = stat.S_IMODE(status.st_mode)
         return f"others may write it (its mode is {mode:04o}; `chmod 600` makes it yours alone)"

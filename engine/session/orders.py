@@ -21,6 +21,8 @@ from engine.session.stop import StopSwitch
 
 PATIENCE_SECONDS = 1.5
 """The training has not looked for so long: the monitor does."""
+_LAST_LOOKS = 100
+"""Looks at the end, each of which takes only some lines: who never ceases to ask does not keep a run from its end."""
 _PROMISES = {"checkpoint": "saves", "evaluate": "evaluates", "scale_lr": "changes the learning rate"}
 
 
@@ -100,6 +102,8 @@ class Orders:
                 already = f"is stopping already ({self._stop.reason}): " if self._stop.reason is not None else ""
                 self._answer(command, True, f"{already}stops {moment.stops}")
                 self._stop.request(f"asked to stop by {command.by}")
+            case "pause" if self._stop.reason is not None:
+                self._answer(command, False, f"is stopping ({self._stop.reason})")
             case "pause":
                 self._answer(command, True, self._words_of_pause(moment, is_paused))
                 self._has_pause = True
@@ -114,6 +118,10 @@ class Orders:
 
     def refuse_rest(self) -> None:
         """Answer everything that is not done: the run is over."""
-        self.look()
-        while (command := self.next()) is not None:
-            self._answer(command, False, "the run is over")
+        for _ in range(_LAST_LOOKS):
+            self.look()
+            if (command := self.next()) is None:
+                return
+            while command is not None:
+                self._answer(command, False, "the run is over")
+                command = self.next()
