@@ -89,16 +89,17 @@ def is_elsewhere(text: str | None) -> bool:
     return bool(text) and address_of(text or "") is not None
 
 
-def source_of(text: str | None) -> Source:
+def source_of(text: str | None, reads_past: bool = True) -> Source:
     """The run that a person means, here or on another machine, where ssh asks its questions now.
 
-    What is read of its log first is on its way when this returns. Raises ValueError, whose text says why there is none.
+    What is read of its log first is on its way when this returns, of one that is here with `reads_past`. Raises
+    ValueError, whose text says why there is none.
     """
     from pgs_tui.remote.address import address_of
 
     address = address_of(text) if text else None
     if address is None:
-        return _source_here(text)
+        return _source_here(text, reads_past)
     from pgs_tui.remote.attaching import attach
 
     try:
@@ -107,7 +108,7 @@ def source_of(text: str | None) -> Source:
         raise NotOpenedError(str(error)) from error
 
 
-def _source_here(text: str | None) -> Source:
+def _source_here(text: str | None, reads_past: bool) -> Source:
     """A run on this machine; where there is none of that name, a log of another tool."""
     try:
         run = find_run(text)
@@ -118,12 +119,12 @@ def _source_here(text: str | None) -> Source:
         from pgs_tui.foreign.foreign_run import ForeignRun
 
         return ForeignRun(path)
-    return LocalRun(run, past=past_of(run.events))
+    return LocalRun(run, past=past_of(run.events) if reads_past else None)
 
 
-def source_at_once(text: str | None) -> Source:
+def source_at_once(text: str | None, reads_past: bool = True) -> Source:
     """The same, for those who do without a screen: what was not answered within FIRST_ANSWER_SECONDS is not there."""
-    source = source_of(text)
+    source = source_of(text, reads_past)
     if source.link() is None:
         return source
     from pgs_tui.remote.remote_run import RemoteRun
@@ -141,14 +142,18 @@ def _attached(wish: Attach) -> AttachTo:
     return AttachTo(source_of(wish.run), wish.readonly, wish.back)
 
 
-def played(run: str | None, speed: float | None = None, at: int | None = None, plays: bool = True) -> ReplayedRun:
+def played(run: str | None, speed: float | None = None, at: int | None = None) -> ReplayedRun:
     """The run of that name as it was, from after the step `at` on. Raises ValueError."""
-    from pgs_tui.remote.address import address_of
     from pgs_tui.replaying.replayed_run import ReplayedRun
 
-    if run and address_of(run) is not None:
-        raise NotOpenedError(f"{run}: a run is played on the machine where it is; pgs-tui attach shows it from here")
-    return ReplayedRun(find_run(run), speed, at, plays)
+    return ReplayedRun(source_of(run, reads_past=False), speed, at)
+
+
+def as_it_was(run: str | None, at: int) -> ReplayedRun:
+    """The run of that name after the step `at`, for those who do without a screen. Raises ValueError."""
+    from pgs_tui.replaying.replayed_run import ReplayedRun
+
+    return ReplayedRun(source_at_once(run, reads_past=False), at=at, plays=False)
 
 
 def _compared(wish: Compare) -> CompareRuns:

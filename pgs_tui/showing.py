@@ -57,7 +57,7 @@ def _opened(goal: Goal) -> Opened:
         return goal
     from pgs_tui.opening import is_elsewhere, opened
 
-    if isinstance(goal, Attach) and is_elsewhere(goal.run):
+    if isinstance(goal, Attach | Replay) and is_elsewhere(goal.run):
         from pgs_tui.ahead import import_dashboard
 
         import_dashboard()

@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # what the first frame does not need is imported after it
 
 PLAYS, STANDS = "▶", "‖"
 AT_THE_END = "the end is reached: space plays it again, : goes to a step"
+NO_TIMES = "its steps have no times, so it cannot be played; , . take a step back and on, : goes to one"
 
 
 class ReplayScreen(DashboardScreen, inherit_bindings=False):
@@ -68,12 +69,16 @@ class ReplayScreen(DashboardScreen, inherit_bindings=False):
         playback = self.playback
         is_at_end = playback is not None and playback.is_at_end
         if is_at_end and not self._end_was_said:
-            self.say(AT_THE_END)
+            self.say(AT_THE_END if playback is not None and playback.has_times else NO_TIMES)
         self._end_was_said = is_at_end
 
     def action_play(self) -> None:
         """Play, or hold it here."""
-        if (playback := self._known_playback()) is not None:
+        if (playback := self._known_playback()) is None:
+            return
+        if not playback.has_times:
+            self.say(NO_TIMES)
+        else:
             self.say("it is played" if playback.play() else "it is held; , and . go one step back and on")
             self._show_status()
 

@@ -20,7 +20,7 @@ from pgs_tui.foreign.foreign_run import ForeignRun
 from pgs_tui.goals import AttachTo
 from pgs_tui.look import look_of
 from pgs_tui.replaying.replayed_run import ReplayedRun
-from pgs_tui.runs.source import Source
+from pgs_tui.runs.source import LocalRun, Source
 from tests.foreign.samples import STATE
 from tests.replaying.playing import night_on_disk
 
@@ -54,8 +54,8 @@ async def all_pictures(folder: Path) -> None:
     other.mkdir(parents=True)
     shutil.copy(STATE, other)
     made = {
-        "replay.svg": (ReplayedRun(run, at=231, plays=False), (120, 36), False),
-        "replay-60x15-no-colour.svg": (ReplayedRun(run, at=340, plays=False), (60, 15), True),
+        "replay.svg": (ReplayedRun(LocalRun(run), at=231, plays=False), (120, 36), False),
+        "replay-60x15-no-colour.svg": (ReplayedRun(LocalRun(run), at=340, plays=False), (60, 15), True),
         "foreign.svg": (ForeignRun(other), (100, 28), False),
     }
     for name, (source, size, no_colour) in made.items():
@@ -66,7 +66,7 @@ async def all_pictures(folder: Path) -> None:
 async def one_picture(run: str, step: str, file: str, size: str = "120x36") -> None:
     """Of a run's folder."""
     columns, rows = map(int, size.split("x"))
-    source = ReplayedRun(RunDir(Path(run)), at=int(step), plays=False)
+    source = ReplayedRun(LocalRun(RunDir(Path(run))), at=int(step), plays=False)
     Path(file).write_text(await picture(source, (columns, rows)), encoding="utf-8")
 
 

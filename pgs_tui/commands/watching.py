@@ -103,6 +103,6 @@ def export_command(arguments: Arguments) -> int:
 
 def _source(run: str | None, at: int | None) -> Source:
     """The run as it is now, or as it was when it had taken the step `at`."""
-    from pgs_tui.opening import played, source_at_once
+    from pgs_tui.opening import as_it_was, source_at_once
 
-    return source_at_once(run) if at is None else played(run, at=at, plays=False)
+    return source_at_once(run) if at is None else as_it_was(run, at)

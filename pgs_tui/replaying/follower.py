@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from engine.events import Batch
@@ -40,7 +41,8 @@ class _NoLines:
 class ReplayFollower(Follower):
     """First reads the whole log; then follows the playback. Going back tells the run afresh up to there.
 
-    `life_at_end` is what is known of the engine once all has been shown.
+    `life_at_end` is what is known of the engine once all has been shown. Where the log does not stand on this machine
+    yet, `bringing` follows the run until it does.
     """
 
     def __init__(
@@ -51,12 +53,15 @@ class ReplayFollower(Follower):
         life_at_end: Life,
         at: int | None = None,
         plays: bool = True,
+        bringing: Follower | None = None,
     ) -> None:
         super().__init__(_Silent(), _NoLines(), lambda: ("live", None))
         self._events = events
         self._console_path = console
         self._playback = playback
         self._life_at_end = life_at_end
+        self._bringing = bringing
+        self._notes_told: list[str] = []
         self._at, self._plays = at, plays
         self._played: PlayedLog | None = None
         self._console = PlayedConsole(console, ())
@@ -70,6 +75,9 @@ class ReplayFollower(Follower):
         """What is new since the last poll."""
         self.pause = POLL_SECONDS
         try:
+            if self._bringing is not None:
+                yield from self._bring(self._bringing)
+                return
             if not self._is_read:
                 yield from self._read()
             yield from self._played_news()
@@ -81,8 +89,26 @@ class ReplayFollower(Follower):
         try:
             super().run(deliver, wait)
         finally:
+            self.stop()
             if self._played is not None:
                 self._played.close()
+
+    def stop(self) -> None:
+        if bringing := self._bringing:
+            bringing.stop()
+
+    def _bring(self, bringing: Follower) -> Iterator[Update]:
+        """What is told of it meanwhile is only how far that is."""
+        self.pause = 0.0
+        for update in bringing.poll():
+            self._notes_told += update.notes
+            self._life_at_end = update.life
+            if _is_brought(update):
+                bringing.stop()
+                self._bringing = None
+                return
+            yield replace(update, loading=True, preview=False, survey=False, events=(), offsets=(), columns=(), log=())
+        self.pause = bringing.pause
 
     def _read(self) -> Iterator[Update]:
         if self._played is None:
@@ -96,7 +122,11 @@ class ReplayFollower(Follower):
             return
         self._console = PlayedConsole(self._console_path, timeline.steps)
         self._playback.begin(timeline, self._at, self._plays)
-        yield Update(life="live", loading=True, notes=(*self._what_is_shown(), *self._played.notes))
+        yield Update(life="live", loading=True, notes=(*self._own_notes(self._played), *self._what_is_shown()))
+
+    def _own_notes(self, played: PlayedLog) -> Iterator[str]:
+        """What was not told while the log was brought."""
+        return (note for note in played.notes if note not in self._notes_told)
 
     def _what_is_shown(self) -> Iterator[str]:
         """Of a run that stands at a step, which nobody sees played."""
@@ -110,7 +140,8 @@ class ReplayFollower(Follower):
             return
         end = self._played.told_by(moment)
         goes_back = end < self._told
-        life: Life = self._life_at_end if self._playback.is_at_end else "live"
+        is_over = self._playback.is_at_end or self._life_at_end == "foreign"
+        life: Life = self._life_at_end if is_over else "live"
         if end == self._told and life == self._last_life:
             return
         begin = 0 if goes_back else self._told
@@ -129,3 +160,9 @@ class ReplayFollower(Follower):
             if is_last:
                 return
             begin, afresh = until, False
+
+
+def _is_brought(update: Update) -> bool:
+    """Whether all that had been written when somebody asked for the run stands here."""
+    is_near = update.link is None or update.link.state == "up"
+    return is_near and not (update.loading or update.preview or update.trouble)

@@ -64,8 +64,13 @@ class Playback:
             index = timeline.index_of(at) if at is not None else -1
             if at is not None:
                 self._stand_at(index)
-            if plays:
+            if plays and (at is None or self.has_times):
                 self._go_from(index)
+
+    @property
+    def has_times(self) -> bool:
+        """False where all was told at one moment, so that there is nothing to play."""
+        return self._timeline is not None and self._timeline.length > 0
 
     def moment(self) -> Moment | None:
         """What is shown now."""

@@ -12,6 +12,7 @@ from pgs_tui.history.history import History
 from pgs_tui.replaying.follower import ReplayFollower
 from pgs_tui.replaying.playback import SPEEDS, Playback
 from pgs_tui.replaying.replayed_run import ReplayedRun
+from pgs_tui.runs.source import LocalRun
 from tests.replaying.playing import Hand, Watcher, night_events, night_on_disk
 
 
@@ -194,7 +195,7 @@ def test_a_line_that_is_no_event_stops_nothing(run: RunDir, tmp_path: Path) -> N
 
 
 def test_nothing_can_be_asked_of_a_replay_and_it_says_why(run: RunDir) -> None:
-    source = ReplayedRun(run)
+    source = ReplayedRun(LocalRun(run))
     assert "control" not in source.abilities
     assert "replay" in source.why_not("control")
     with pytest.raises(OSError, match="replay"):
@@ -203,7 +204,7 @@ def test_nothing_can_be_asked_of_a_replay_and_it_says_why(run: RunDir) -> None:
 
 
 def test_its_time_of_day_is_that_of_the_run(run: RunDir) -> None:
-    source = ReplayedRun(run, at=300, plays=False)
+    source = ReplayedRun(LocalRun(run), at=300, plays=False)
     watcher = Watcher(source.follower())
     history = watcher.look()
     assert history.last_t is not None

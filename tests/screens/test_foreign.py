@@ -7,13 +7,15 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import pytest
 from textual.pilot import Pilot
 
 from pgs_tui.app import Goodbye, PgsApp
 from pgs_tui.export.reading import read_source
 from pgs_tui.foreign.foreign_run import ForeignRun
-from pgs_tui.goals import AttachTo
+from pgs_tui.goals import AttachTo, Replay
 from pgs_tui.look import Look
+from pgs_tui.opening import opened
 from tests.foreign.samples import BOARD, STATE, scalar
 from tests.screens.hosting import screen_text
 
@@ -93,3 +95,16 @@ def test_the_mirror_goes_when_nobody_looks_any_more() -> None:
         assert time.monotonic() < deadline, "it is still there"
         gc.collect()
         time.sleep(0.01)
+
+
+@pytest.mark.parametrize(("path", "note"), [(BOARD, ""), (STATE, "have no times")])
+async def test_it_is_played_like_a_run(path: Path, note: str) -> None:
+    app = PgsApp(opened(Replay(str(path), at=20)), Look())  # type: ignore[arg-type]
+    async with app.run_test(size=(120, 36)) as pilot:
+        await until(pilot, lambda: last_step(app) is not None and "REPLAY" in screen_text(app)[0])
+        await pilot.press("space")
+        await pilot.pause()
+        assert "log of another tool" in screen_text(app)[0]
+        assert note in "\n".join(screen_text(app))
+        await pilot.press("i")
+        assert "not known" in screen_text(app)[-1]

@@ -79,7 +79,7 @@ async def test_a_dashboard_offers_what_can_be_done_with_its_run(tmp_path: Path, 
 
 
 async def test_a_replay_offers_nothing_that_asks_something_of_an_engine(tmp_path: Path) -> None:
-    goal = AttachTo(ReplayedRun(RunDir(tmp_path)))
+    goal = AttachTo(ReplayedRun(LocalRun(RunDir(tmp_path))))
     assert STEERS.isdisjoint(dict(first_hints(goal))) and "play, hold" in dict(first_hints(goal)).values()
     assert dict(first_hints(goal))["q"] == "leave"
 

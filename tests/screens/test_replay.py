@@ -16,6 +16,7 @@ from pgs_tui.goals import AttachTo
 from pgs_tui.look import Look
 from pgs_tui.replaying.playback import Playback
 from pgs_tui.replaying.replayed_run import ReplayedRun
+from pgs_tui.runs.source import LocalRun
 from pgs_tui.waking import Waking
 from tests.replaying.playing import Hand, night_on_disk
 from tests.screens.hosting import screen_text
@@ -34,7 +35,7 @@ async def played(
 ) -> AsyncIterator[tuple[PgsApp, Pilot[Goodbye], Hand]]:
     """A replay from after that step, whose clock is the test's."""
     hand = Hand()
-    source = ReplayedRun(run, at=at)
+    source = ReplayedRun(LocalRun(run), at=at)
     source.playback = Playback(1.0, hand)
     app = PgsApp(AttachTo(source), Look(), waking=Waking(rings=True, command="touch woken"))
     async with app.run_test(size=size) as pilot:
