@@ -238,6 +238,18 @@ def test_names_that_fit_no_run_or_several_are_explained(tmp_path: Path) -> None:
         resolve_run(str(tmp_path / "train.log"))
 
 
+def test_a_folder_that_may_not_be_read_is_named_as_such(tmp_path: Path) -> None:
+    run = started(tmp_path, "alpha")
+    run.path.chmod(0)
+    try:
+        if os.access(run.path, os.X_OK):
+            pytest.skip("root may look into every folder")
+        with pytest.raises(RunNotFoundError, match=r"may not be read.*train\.private"):
+            resolve_run(str(run.path))
+    finally:
+        run.path.chmod(0o700)
+
+
 def test_the_registry_forgives_broken_lines_and_forgets_deleted_runs(tmp_path: Path) -> None:
     run = started(tmp_path)
     registry = Path(os.environ["XDG_STATE_HOME"]) / "pgs-tui" / "runs.jsonl"
