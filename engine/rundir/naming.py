@@ -10,14 +10,14 @@ from engine.rundir.layout import RunDir, is_run_dir
 from engine.rundir.registry import list_runs
 
 
-_NOT_YOURS = (
-    "{0}: its folder may not be read. A run belongs to whoever started it; train.private: false in its config, or chmod, "
-    "opens it to others"
-)
-
-
 class RunNotFoundError(ValueError):
     """No run, or more than one, answers to the name given."""
+
+
+_NOT_READABLE = (
+    "{0}: its folder may not be read. A run belongs to whoever started it; train.private: false in its config, "
+    "or chmod, opens it to others"
+)
 
 
 def resolve_run(text: str) -> RunDir:
@@ -34,7 +34,7 @@ def resolve_run(text: str) -> RunDir:
         if path.is_dir():
             raise RunNotFoundError(f"{text}: this folder is no run: it has neither run.json nor events.jsonl")
     except PermissionError as error:
-        raise RunNotFoundError(_NOT_YOURS.format(text)) from error
+        raise RunNotFoundError(_NOT_READABLE.format(text)) from error
     runs = list_runs()
     if text == "latest" and runs:
         return RunDir(runs[0].path)
