@@ -61,17 +61,29 @@ class Baseline:
         self._absolute_floor = absolute_floor
         self._known_level: float | None = None
         self._set_values(())
-        self._deviations = SortedWindow(WINDOW)
+        self._deviations: deque[float] = deque(maxlen=WINDOW)
         self._outliers: deque[float] = deque(maxlen=SHIFT_AFTER)
+
+    @property
+    def level(self) -> float | None:
+        """The usual level now, None before there are enough values."""
+        return None if len(self._deviations) < MINIMUM else self._level()
 
     def usual(self) -> Usual | None:
         """Return what is usual now, None before there are enough values."""
         if len(self._deviations) < MINIMUM:
             return None
-        level = self._level()
-        share = max(_spread(self._deviations.ascending()), self._relative_floor)
-        spread = max(share * abs(level), self._absolute_floor)
-        return Usual(level, spread * (1.0 + YOUTH / len(self._deviations)))
+        share = max(_spread(sorted(self._deviations)), self._relative_floor)
+        return Usual(self._level(), self._as_spread(share))
+
+    def is_near(self, value: float, deviations: float) -> bool:
+        """Whether the value lies within so many deviations above the level even by the smallest spread there can be.
+
+        The spread takes sorting, this does not. True before there are enough values.
+        """
+        if len(self._deviations) < MINIMUM:
+            return True
+        return (value - self._level()) / self._as_spread(self._relative_floor) <= deviations
 
     def feed(self, value: float) -> None:
         """Take in a usual value; it ends a row of outliers."""
@@ -106,8 +118,12 @@ class Baseline:
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self._set_values(state["values"])
-        self._deviations = SortedWindow(WINDOW, state["deviations"])
+        self._deviations = deque(state["deviations"], maxlen=WINDOW)
         self._outliers = deque(state["outliers"], maxlen=SHIFT_AFTER)
+
+    def _as_spread(self, share: float) -> float:
+        """A share of the level as a standard deviation, which is wider while there are few values."""
+        return max(share * abs(self._level()), self._absolute_floor) * (1.0 + YOUTH / len(self._deviations))
 
     def _level(self) -> float:
         if self._known_level is None:

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import mul
 from typing import Any
 
 from engine.health.partners import RATE
+from engine.health.sorted_window import SortedWindow
 from engine.health.symptom import Remedy, Symptom, times
 
 SYMPTOMS = {
@@ -61,7 +62,7 @@ class FlatDetector:
     def __init__(self, warmup_steps: int = 0) -> None:
         self._warmup_steps = warmup_steps
         self._start: list[float] = []
-        self._recent: deque[float] = deque(maxlen=WINDOW)
+        self._recent = SortedWindow(WINDOW)
         self._since_line = 0
         self._is_flat = False
         self._found: Flat | None = None
@@ -90,15 +91,18 @@ class FlatDetector:
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self._start = list(state["start"])
-        self._recent = deque(state["recent"], maxlen=WINDOW)
+        self._recent = SortedWindow(WINDOW, state["recent"])
         self._since_line = state.get("since_line", 0)  # checkpoints of earlier versions have none
         self._is_flat = state["is_flat"]
         self._found = self._judge() if self._is_flat else None
 
     def _judge(self) -> Flat | None:
-        level = statistics.median(self._recent)
-        slope, error = _slope(self._recent)
-        if self._has_improved(level) or slope > RISES * error:
+        level = self._recent.median()
+        if self._has_improved(level):  # no line is needed to tell
+            self._is_flat = False
+            return None
+        slope, error = _slope(list(self._recent))
+        if slope > RISES * error:
             self._is_flat = False
         elif not self._is_flat and abs(slope) <= CONFIDENCE * error:
             may_fall = slope - CONFIDENCE * error < -NEGLIGIBLE_DECLINE * abs(level)
@@ -110,7 +114,7 @@ class FlatDetector:
         return level < start - IMPROVED * abs(start)
 
 
-def _slope(values: deque[float]) -> tuple[float, float]:
+def _slope(values: Sequence[float]) -> tuple[float, float]:
     """Return the slope of the least-squares line per step, and its standard error."""
     count = len(values)
     middle, level = (count - 1) / 2, math.fsum(values) / count

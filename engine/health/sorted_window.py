@@ -29,27 +29,26 @@ class SortedWindow:
 
     def append(self, value: float) -> None:
         """Take in a value; the oldest one goes where there is no room."""
-        if len(self._values) == self._size:
-            oldest = self._values.popleft()
+        values, ascending = self._values, self._ascending
+        if len(values) == self._size:
+            oldest = values.popleft()
             if oldest == oldest:
-                del self._ascending[bisect_left(self._ascending, oldest)]
-        self._values.append(value)
+                del ascending[bisect_left(ascending, oldest)]
+        values.append(value)
         if value == value:
-            insort_right(self._ascending, value)
-
-    def ascending(self) -> Sequence[float]:
-        """The values by size, to be read only; what Python's sorting makes of them where one is not a number."""
-        return self._ascending if len(self._ascending) == len(self._values) else sorted(self._values)
+            insort_right(ascending, value)
 
     def median(self) -> float:
-        """The median of at least one value."""
-        return middle_of(self.ascending())
+        """The median of at least one value; what Python's sorting makes of them where one is not a number."""
+        ascending = self._ascending
+        return middle_of(ascending if len(ascending) == len(self._values) else sorted(self._values))
 
 
 def middle_of(ascending: Sequence[float]) -> float:
     """The median of ascending values, of which there is one at least."""
-    half = len(ascending) // 2
-    return ascending[half] if len(ascending) % 2 else (ascending[half - 1] + ascending[half]) / 2
+    count = len(ascending)
+    half = count // 2
+    return ascending[half] if count % 2 else (ascending[half - 1] + ascending[half]) / 2
 
 
 def median_distance(ascending: Sequence[float], center: float) -> float:

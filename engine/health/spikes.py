@@ -68,6 +68,8 @@ class Verdict:
 
     `metric` and `value` are what the step was judged by: the cause of a skip, otherwise the loss. `baseline` (the
     usual level), `spread` and `z` are None while the baseline is young, and for numbers that are not finite `z` is.
+    `spread` and `z` are left None too where all values are so near the usual that no spread makes them stand out,
+    unless they were asked for.
     `shifted` says that a lasting new level was accepted with this step, `stands_out` that the step was far out of the
     usual or not finite, whether or not it is skipped for that.
     """
@@ -94,8 +96,11 @@ class SpikeDetector:
         }
         self._steep_in_a_row = 0
 
-    def check(self, step: int, loss: float | None, hidden_norm: float | None) -> Verdict:
-        """Judge a step, and take its values into the baseline if they are usual. None is a value not measured."""
+    def check(self, step: int, loss: float | None, hidden_norm: float | None, *, tells_spread: bool = False) -> Verdict:
+        """Judge a step, and take its values into the baseline if they are usual. None is a value not measured.
+
+        `tells_spread` asks for the spread of any step, which takes sorting.
+        """
         non_finite = find_non_finite(loss, hidden_norm)
         if non_finite is not None:
             self._steep_in_a_row = 0
@@ -109,6 +114,8 @@ class SpikeDetector:
             measured["loss"] = loss
         if hidden_norm is not None:
             measured["hidden_norm"] = hidden_norm
+        if not tells_spread and self._are_near(measured):
+            return self._take_near(measured)
         usuals = {metric: self._baselines[metric].usual() for metric in measured}
         outliers = [metric for metric in measured if self._is_outlier(measured[metric], usuals[metric])]
         cause = outliers[0] if outliers else "loss"
@@ -137,6 +144,16 @@ class SpikeDetector:
             if metric in state:  # a checkpoint of a version that judged by another norm starts that baseline anew
                 baseline.load_state_dict(state[metric])
         self._steep_in_a_row = int(state["steep_in_a_row"])
+
+    def _are_near(self, measured: dict[Judged, float]) -> bool:
+        return all(self._baselines[metric].is_near(value, self._z_threshold) for metric, value in measured.items())
+
+    def _take_near(self, measured: dict[Judged, float]) -> Verdict:
+        """Take in a step whose values are all near the usual, and pass it."""
+        level = self._baselines["loss"].level if "loss" in measured else None
+        self._steep_in_a_row = 0
+        self._feed(measured)
+        return Verdict(False, None, "loss", measured.get("loss"), level)
 
     def _leaves_steep_place(self, outliers: list[Judged], usual_loss: Usual | None) -> bool:
         """Whether so many batches in a row were steep alone that this step must move the weights."""

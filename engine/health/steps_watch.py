@@ -104,7 +104,7 @@ class StepsWatch:
         if step.loss is None and step.grad_norm is None and step.hidden_norm is None:
             return self._at_the_gate(step, "NO_TRAINABLE_TOKENS" if step.skipped else None, None)
         hidden = step.hidden_norm if step.hidden_norm is not None else step.grad_norm
-        verdict = self._spikes.check(step.step, step.loss, hidden)
+        verdict = self._spikes.check(step.step, step.loss, hidden, tells_spread=step.skipped)
         if step.hidden_norm is None and verdict.metric == "hidden_norm":
             verdict = replace(verdict, metric="grad_norm")
         alerts = self._at_the_gate(step, _code_of(step, verdict), verdict)
