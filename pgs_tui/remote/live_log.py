@@ -10,7 +10,6 @@ from engine.events.growing import FINGERPRINT_BYTES
 from pgs_tui.remote.far_shell import FarShell
 from pgs_tui.remote.mirror import Mirror
 from pgs_tui.remote.programs import FOLLOW
-from pgs_tui.remote.ssh import Connection
 
 _SAID_BY_TAIL = re.compile(rb"tail: (?:[^\n]*: file (truncated)|[^\n}]*)\n")
 """A line of GNU `tail` itself amid the log's bytes. No line of a log ends so: an object ends with a brace."""
@@ -26,7 +25,7 @@ class LiveLog:
 
     def __init__(
         self,
-        connection: Connection,
+        shell: FarShell,
         folder: str,
         mirror: Mirror,
         offset: int,
@@ -45,14 +44,13 @@ class LiveLog:
         self._known = mirror.read(offset - min(offset, FINGERPRINT_BYTES), offset)
         """What stands before the offset, which comes again first: by then there may be another file of that name."""
         self._expects_odd = was_odd
-        self._connection = connection
+        self._shell = shell
         self._folder = folder
         self._mirror = mirror
         self._offset = offset
         self._half = b""
         self._took = took
         self._ended = ended
-        self._shell: FarShell | None = None
         self._closed = False
         self._thread = Thread(target=self._run, name="live log", daemon=True)
         self._thread.start()
@@ -65,25 +63,22 @@ class LiveLog:
     def close(self) -> None:
         """Nothing is put any more once this returns."""
         self._closed = True
-        if shell := self._shell:
-            shell.close()
+        self._shell.close()
         self._thread.join()
 
     def _run(self) -> None:
         try:
-            self._shell = self._connection.shell()
-            if not self._closed:
-                self._follow(self._shell)
+            self._follow()
         except OSError as error:
             self.error = error
         finally:
-            if self._shell is not None:
-                self._shell.close()
+            self._shell.close()
             self._ended()
 
-    def _follow(self, shell: FarShell) -> None:
+    def _follow(self) -> None:
         again = b""
-        for data in shell.stream(FOLLOW, self._folder, "events.jsonl", self._offset - len(self._known)):
+        begin = self._offset - len(self._known)
+        for data in self._shell.stream(FOLLOW, self._folder, "events.jsonl", begin):
             if len(again) < len(self._known):
                 again += data
                 if not self._known.startswith(again[: len(self._known)]):

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from pgs_tui.remote.backlog import Backlog
 from pgs_tui.remote.facts import FileFacts
-from pgs_tui.remote.far_shell import Answer
+from pgs_tui.remote.far_shell import Answer, FarShell
 from pgs_tui.remote.first_look import FirstLook
 from pgs_tui.remote.live_log import LiveLog
 from pgs_tui.remote.lost import LinkLostError
@@ -39,6 +39,7 @@ class LogCopy:
         self._mirror = mirror
         self._took = took
         self._wake = wake
+        self._spare: FarShell | None = None
         self._live: LiveLog | None = None
         self._live_since = 0.0
         self._was_odd = False
@@ -59,6 +60,11 @@ class LogCopy:
             self._mirror.put(offset, data)
         if log is not None and look.pieces:
             self._mirror.original = original_of(log, look.pieces[0][1])
+
+    def prepare(self) -> None:
+        """Open the channel for the live log while something else is asked. Raises LinkLostError."""
+        if self._spare is None:
+            self._spare = self._connection.shell()
 
     def before_look(self) -> int:
         """Up to where the log has been fetched, to be told to whoever looks at it now."""
@@ -85,10 +91,11 @@ class LogCopy:
                 raise one.error
         if self._needs_live_log():
             self._live_since = time.monotonic()
+            self.prepare()
+            shell, self._spare = self._spare, None
+            assert shell is not None, "it was prepared"
             size = self._mirror.size
-            self._live = LiveLog(
-                self._connection, self._folder, self._mirror, size, self._took, self._wake, self._was_odd
-            )
+            self._live = LiveLog(shell, self._folder, self._mirror, size, self._took, self._wake, self._was_odd)
         begin, end = self._mirror.hole_after(0)
         if begin < end and (self._backlog is None or not self._backlog.is_going):
             self._backlog = Backlog(self._connection, self._folder, self._mirror, self._wake)
@@ -103,10 +110,10 @@ class LogCopy:
 
     def leave(self) -> None:
         """Nothing is put into the mirror any more once this returns."""
-        for one in (self._live, self._backlog):
+        for one in (self._live, self._backlog, self._spare):
             if one is not None:
                 one.close()
-        self._live = self._backlog = None
+        self._live = self._backlog = self._spare = None
 
     def _needs_live_log(self) -> bool:
         if self._live is None or self._live.is_going:
