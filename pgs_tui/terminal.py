@@ -102,13 +102,19 @@ def reset_terminal() -> None:
 
 @contextlib.contextmanager
 def lent_terminal() -> Iterator[None]:
-    """While another program asks: no reports of a mouse that a dropped session left on; afterwards all as it was."""
+    """While another program asks: no reports of a mouse that a dropped session left on; afterwards all as it was.
+
+    Nothing is done without a terminal, or in the background, where it belongs to others.
+    """
     try:
         descriptor = os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY)
     except OSError:
         yield
         return
     try:
+        if os.tcgetpgrp(descriptor) != os.getpgrp():
+            yield
+            return
         os.write(descriptor, MOUSE_OFF.encode())
         termios.tcflush(descriptor, termios.TCIFLUSH)
         attributes = termios.tcgetattr(descriptor)

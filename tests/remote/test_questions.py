@@ -84,3 +84,14 @@ def _leave_at(folder: Path, ssh: str, question: str) -> None:
         assert terminal.attributes_now() == terminal.attributes
     finally:
         terminal.close()
+
+
+def test_in_the_background_there_is_no_terminal_to_prepare(sshd: Sshd, tmp_path: Path) -> None:
+    variables = environment(tmp_path, PGS_TUI_SSH=sshd.ssh, XDG_CACHE_HOME=f"{tmp_path}/cache", PS1="ready> ")
+    shell = Terminal(("bash", "--norc", "-i"), variables)
+    try:
+        shell.wait_for("ready>")
+        shell.type(f"{' '.join(program('--once', f'{HOST}:/no-such-run'))} & wait\n".encode())
+        shell.wait_for("is no run")
+    finally:
+        shell.close()
