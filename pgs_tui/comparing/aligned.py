@@ -90,10 +90,12 @@ def newest(history: History, metric: str, alpha: float | None = None) -> float |
     return history.series[metric].last
 
 
-def average_of(history: History, metric: str, alpha: float | None) -> float | None:
-    """The constant of the average that is drawn of this run: none for a run too short for it, nor for evaluations."""
-    is_too_short = alpha is None or len(history.steps) * (1 - alpha) < 1
-    return None if metric in (EVAL, "lr") or is_too_short else alpha
+def average_of(metric: str, alpha: float | None) -> float | None:
+    """The constant of the average that is drawn of the metric: of all runs alike, however short, so that it compares.
+
+    Evaluations and the learning rate have none.
+    """
+    return None if metric in (EVAL, "lr") else alpha
 
 
 def evaluations(history: History, axis: AxisName) -> list[tuple[float, float]]:

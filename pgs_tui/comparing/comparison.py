@@ -124,8 +124,8 @@ class Comparison:
         return told_of(run, self.base, metric, self.view.axis, self.cursor, self.shown.alpha)
 
     def is_averaged(self, metric: str) -> bool:
-        """Whether an average of it is drawn, of one of the runs at least."""
-        return any(average_of(run.history, metric, self.shown.alpha) for run in self.drawn)
+        """Whether an average of it is drawn."""
+        return average_of(metric, self.shown.alpha) is not None
 
     def hide(self, places: Collection[int]) -> None:
         """Draw all runs but these; one of them at least is drawn."""

@@ -44,7 +44,7 @@ def columns_of(
     """The metric of one run, or its average, in the part of the axis that is seen."""
     if metric == EVAL:
         return _columns_of_points(evaluations(history, axis), window, count)
-    average = average_of(history, metric, alpha)
+    average = average_of(metric, alpha)
     if not average:
         return history.columns(metric, *window, count, axis)
     smooth = history.smooth_columns(metric, average, *window, count, axis)

@@ -43,7 +43,7 @@ def told_of(
 ) -> Told:
     """What is told of the run: at the cursor, else its newest value, compared where both runs have been."""
     here, there = run.history, base.history
-    average = average_of(here, metric, alpha)
+    average = average_of(metric, alpha)
     if not here.steps:
         return Told(None, None, why="no step yet")
     if not tells(here, axis):
@@ -107,7 +107,7 @@ def _apart(
     known: float | None, base: History, metric: str, axis: AxisName, place: float, alpha: float | None
 ) -> tuple[float | None, float | None]:
     """The difference to the baseline there, and its share of the baseline's value; None where one has none."""
-    return _difference(known, value_at(base, metric, axis, place, average_of(base, metric, alpha)))
+    return _difference(known, value_at(base, metric, axis, place, average_of(metric, alpha)))
 
 
 def _difference(known: float | None, other: float | None) -> tuple[float | None, float | None]:

@@ -35,7 +35,7 @@ def from_baseline(history: History, looking: Looking, metric: str) -> str:
         return ""
     place = looking.cursor if looking.cursor is not None else float(ground.newest)
     own, other = (
-        value_at(one, metric, axis, place, average_of(one, metric, looking.alpha)) for one in (history, base.history)
+        value_at(one, metric, axis, place, average_of(metric, looking.alpha)) for one in (history, base.history)
     )
     return difference_words(own, other, WORDINGS[metric])
 

@@ -48,6 +48,18 @@ def test_without_a_cursor_the_newest_values_are_told_but_compared_where_both_hav
     assert shorter.delta == pytest.approx(-0.5)
 
 
+def test_a_run_of_few_steps_is_averaged_like_the_others(tmp_path: Path) -> None:
+    lives = []
+    for number, steps in enumerate((200, 20)):
+        events = told(falling(steps))
+        live = LiveRun(LocalRun(write(tmp_path / f"20261130-10{number}000-made", events), "made"))
+        live.take(Update(events=tuple(events)))
+        lives.append(live)
+    comparison = Comparison(lives)
+    assert comparison.shown.alpha and comparison.is_averaged("loss")
+    assert comparison.told(comparison.runs[1], "loss").delta == pytest.approx(0)
+
+
 def test_a_run_without_tokens_says_so(runs: tuple[Compared, ...]) -> None:
     found = told_of(runs[2], runs[0], "loss", "tokens", None, None)
     assert found.why == "tells no tokens" and found.delta is None
