@@ -133,7 +133,8 @@ class Fetching:
         if self.link.closed:
             return
         self._desk = desk = self._connection.shell()
-        self._log.prepare()
+        if self.look is not None:
+            self._log.prepare()
         facts = self._check(desk) if self.look is not None else self._look_first(desk)
         while not self.link.closed:
             self._take(facts)
