@@ -60,8 +60,7 @@ class AboveStartDetector:
             return
         self._recent.append(loss)
         if self._found is None:
-            limit = _far_above(max(self._start))
-            if len(self._recent) == RECENT and loss >= limit and min(self._recent) >= limit:
+            if len(self._recent) == RECENT and min(self._recent) >= _far_above(max(self._start)):
                 self._found = statistics.median(self._recent), self._start[0]
         elif statistics.median(self._recent) < _far_above(self._start[0]):
             self._found = None

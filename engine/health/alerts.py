@@ -98,10 +98,15 @@ class IncidentLog:
 
     def clear_all(self, *codes: str) -> list[Alert]:
         """Say that none of these codes holds at this step: closes their incidents."""
-        if self._open.keys().isdisjoint(codes):
+        if not self._open or self._open.keys().isdisjoint(codes):
             return []
         closed = (self.clear(code) for code in codes)
         return [alert for alert in closed if alert is not None]
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether no incident is open."""
+        return not self._open
 
     def is_open(self, code: str) -> bool:
         return code in self._open

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,7 +60,8 @@ class Baseline:
     def __init__(self, relative_floor: float, absolute_floor: float) -> None:
         self._relative_floor = relative_floor
         self._absolute_floor = absolute_floor
-        self._known_level: float | None = None
+        self._level = math.nan
+        """The lower one of the two medians; none before the first value."""
         self._set_values(())
         self._deviations: deque[float] = deque(maxlen=WINDOW)
         self._outliers: deque[float] = deque(maxlen=SHIFT_AFTER)
@@ -67,14 +69,14 @@ class Baseline:
     @property
     def level(self) -> float | None:
         """The usual level now, None before there are enough values."""
-        return None if len(self._deviations) < MINIMUM else self._level()
+        return None if len(self._deviations) < MINIMUM else self._level
 
     def usual(self) -> Usual | None:
         """Return what is usual now, None before there are enough values."""
         if len(self._deviations) < MINIMUM:
             return None
         share = max(_spread(sorted(self._deviations)), self._relative_floor)
-        return Usual(self._level(), self._as_spread(share))
+        return Usual(self._level, self._as_spread(share))
 
     def is_near(self, value: float, deviations: float) -> bool:
         """Whether the value lies within so many deviations above the level even by the smallest spread there can be.
@@ -83,16 +85,16 @@ class Baseline:
         """
         if len(self._deviations) < MINIMUM:
             return True
-        return (value - self._level()) / self._as_spread(self._relative_floor) <= deviations
+        return (value - self._level) / self._as_spread(self._relative_floor) <= deviations
 
     def feed(self, value: float) -> None:
         """Take in a usual value; it ends a row of outliers."""
-        if len(self._values) >= FIRST_LEVEL:
-            level = self._level()
+        if len(self._recent) >= FIRST_LEVEL:
+            level = self._level
             self._deviations.append((value - level) / max(abs(level), self._absolute_floor))
         self._values.append(value)
         self._recent.append(value)
-        self._known_level = None
+        self._level = min(self._values.median(), self._recent.median())
         self._outliers.clear()
 
     def note_outlier(self, value: float) -> bool:
@@ -123,17 +125,12 @@ class Baseline:
 
     def _as_spread(self, share: float) -> float:
         """A share of the level as a standard deviation, which is wider while there are few values."""
-        return max(share * abs(self._level()), self._absolute_floor) * (1.0 + YOUTH / len(self._deviations))
+        return max(share * abs(self._level), self._absolute_floor) * (1.0 + YOUTH / len(self._deviations))
 
-    def _level(self) -> float:
-        if self._known_level is None:
-            self._known_level = min(self._values.median(), self._recent.median())
-        return self._known_level
-
-    def _set_values(self, values: Iterable[float]) -> None:
+    def _set_values(self, values: Collection[float]) -> None:
         self._values = SortedWindow(WINDOW, values)
         self._recent = SortedWindow(RECENT, self._values)
-        self._known_level = None
+        self._level = min(self._values.median(), self._recent.median()) if values else math.nan
 
 
 def _spread(ordered: Sequence[float]) -> float:

@@ -83,8 +83,7 @@ class ClimbDetector:
         self._since_high = state["since_high"]
 
     def _is_climb(self) -> bool:
-        norms = list(self._norms)
-        if len(norms) <= RISES or not 0 < norms[0] < math.inf:
+        norms = self._norms
+        if len(norms) <= RISES or not 0 < norms[0] < math.inf or norms[-1] < TOTAL_RISE * norms[0]:
             return False
-        rises = all(later >= SMALLEST_RISE * earlier for earlier, later in pairwise(norms))
-        return rises and norms[-1] >= TOTAL_RISE * norms[0]
+        return all(later >= SMALLEST_RISE * earlier for earlier, later in pairwise(norms))

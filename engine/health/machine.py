@@ -58,6 +58,11 @@ class Machine:
         self.slowed_by, self.io_pressure, self._cpu_pressure = (), 0.0, 0.0
 
     @property
+    def has_told(self) -> bool:
+        """Whether there was a reading at all: plain logs have none."""
+        return self.host is not None or bool(self._cards)
+
+    @property
     def cpu_pressure(self) -> float:
         """The highest since the last step, percent; 0 beside a GPU, whose machine may have many cores and users."""
         return 0.0 if self._cards else self._cpu_pressure
@@ -65,8 +70,10 @@ class Machine:
     @property
     def card(self) -> Gpu | None:
         """The training's card, the first of several; None where none is read."""
+        if not self._cards:
+            return None
         cards = [card for _, card in self._cards.values()]
-        return min(cards, key=lambda card: card.index, default=None)
+        return min(cards, key=lambda card: card.index)
 
     @property
     def neighbours_gib(self) -> float:

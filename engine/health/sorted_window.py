@@ -40,15 +40,11 @@ class SortedWindow:
 
     def median(self) -> float:
         """The median of at least one value; what Python's sorting makes of them where one is not a number."""
-        ascending = self._ascending
-        return middle_of(ascending if len(ascending) == len(self._values) else sorted(self._values))
-
-
-def middle_of(ascending: Sequence[float]) -> float:
-    """The median of ascending values, of which there is one at least."""
-    count = len(ascending)
-    half = count // 2
-    return ascending[half] if count % 2 else (ascending[half - 1] + ascending[half]) / 2
+        ascending, count = self._ascending, len(self._values)
+        if len(ascending) != count:
+            ascending = sorted(self._values)
+        half = count // 2
+        return ascending[half] if count % 2 else (ascending[half - 1] + ascending[half]) / 2
 
 
 def median_distance(ascending: Sequence[float], center: float) -> float:

@@ -25,6 +25,7 @@ JUDGED_BY_ENGINES = ("NON_FINITE_LOSS", "NON_FINITE_GRAD", "SPIKE_SKIPPED", "LEV
 """What every version of the engine judges itself: where it has told of one, it judges them all."""
 JUDGED_HERE = (*SEEN_AT_THE_GATE, "LEVEL_SHIFT", "GRAD_NORM_CLIMB", "FLAT", "NORM_LOOKS_CLIPPED")
 WAS_SKIPPED, IS_NOT_SAID = "the step was skipped", "what became of the step is not said"
+ALL_JUDGED = frozenset((*JUDGED_HERE, *WATCHED))
 METRICS = {"loss": "loss", "hidden_norm": "gradient norm at the last hidden state", "grad_norm": "gradient norm"}
 
 
@@ -58,7 +59,7 @@ class StepsWatch:
         due = self.flush()
         if isinstance(event, Start):
             self._leave_to_the_engine(*event.judged)
-        if self._judged_elsewhere.issuperset((*JUDGED_HERE, *WATCHED)):
+        if self._judged_elsewhere >= ALL_JUDGED:
             return due
         if isinstance(event, Resume):
             self._begin()
@@ -71,6 +72,8 @@ class StepsWatch:
 
     def flush(self) -> tuple[Alert, ...]:
         """The alerts about what was taken in last."""
+        if not self._waiting:
+            return ()
         waiting, self._waiting = self._waiting, []
         return tuple(alert for alert in waiting if alert.code not in self._judged_elsewhere)
 
@@ -111,9 +114,7 @@ class StepsWatch:
         return [*alerts, *self._judge_shift(step, verdict)]
 
     def _at_the_gate(self, step: Step, code: str | None, verdict: Verdict | None) -> list[Alert]:
-        alerts = [
-            alert for other in SEEN_AT_THE_GATE if other != code and (alert := self._incidents.clear(other)) is not None
-        ]
+        alerts = self._incidents.clear_all(*(other for other in SEEN_AT_THE_GATE if other != code))
         if code is not None:
             alerts.append(
                 self._incidents.touch(
@@ -133,7 +134,7 @@ class StepsWatch:
 
     def _judge_shift(self, step: Step, verdict: Verdict) -> list[Alert]:
         if not verdict.shifted:
-            return self._cleared("LEVEL_SHIFT")
+            return self._incidents.clear_all("LEVEL_SHIFT")
         metric = METRICS[verdict.metric]
         return [
             self._incidents.touch(
@@ -149,7 +150,7 @@ class StepsWatch:
     def _judge_climb(self, step: Step) -> list[Alert]:
         climb = self._climb.check(step.grad_norm)
         if climb is None:
-            return self._cleared("GRAD_NORM_CLIMB")
+            return self._incidents.clear_all("GRAD_NORM_CLIMB")
         if not climb.is_new_high:
             return []
         touched = self._incidents.touch(
@@ -160,7 +161,7 @@ class StepsWatch:
     def _judge_flat(self, step: Step, loss: float) -> list[Alert]:
         flat = self._flat.check(step.step, loss)
         if flat is None:
-            return self._cleared("FLAT")
+            return self._incidents.clear_all("FLAT")
         if self._incidents.is_open("FLAT"):
             return []
         touched = self._incidents.touch(
@@ -178,16 +179,12 @@ class StepsWatch:
     def _judge_clipping(self, step: Step) -> list[Alert]:
         norm = self._clipped.check(step.grad_norm)
         if norm is None:
-            return self._cleared("NORM_LOOKS_CLIPPED")
+            return self._incidents.clear_all("NORM_LOOKS_CLIPPED")
         if self._incidents.is_open("NORM_LOOKS_CLIPPED"):
             return []
         steps = str(CLIPPED_STEPS)
         touched = self._incidents.touch("NORM_LOOKS_CLIPPED", step.step, value=norm, measured="grad_norm", steps=steps)
         return [touched]
-
-    def _cleared(self, code: str) -> list[Alert]:
-        alert = self._incidents.clear(code)
-        return [] if alert is None else [alert]
 
 
 def _code_of(step: Step, verdict: Verdict) -> str | None:

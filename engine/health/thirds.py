@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,13 +21,16 @@ is, leaves one of the two without any."""
 
 @dataclass(frozen=True, slots=True)
 class Thirds:
-    """The medians of the three thirds of so many values, and the standard error of the difference of two of them."""
+    """The three thirds of so many values, and their medians."""
 
+    parts: tuple[Sequence[float], Sequence[float], Sequence[float]]
     first: float
     middle: float
     last: float
-    error: float
-    values: int
+
+    @property
+    def values(self) -> int:
+        return 3 * len(self.parts[0])
 
     @property
     def rise(self) -> float:
@@ -34,10 +38,17 @@ class Thirds:
 
     @property
     def rises(self) -> bool:
-        """Whether it rises steadily and beyond its noise."""
+        """Whether it rises steadily and beyond its noise, which is measured only where it does rise."""
         least = EACH_STEP_SHARE * self.rise
         steadily = self.middle - self.first >= least and self.last - self.middle >= least
-        return self.rise > CERTAIN * self.error and steadily
+        return self.rise > 0 and steadily and self.rise > CERTAIN * self._error()
+
+    def _error(self) -> float:
+        """The standard error of the difference of two medians."""
+        levels = (self.first, self.middle, self.last)
+        deviations = [abs(value - level) for part, level in zip(self.parts, levels, strict=True) for value in part]
+        of_a_median: float = MEDIAN_ERROR * (2 / len(self.parts[0])) ** 0.5
+        return statistics.median(deviations) * MAD_TO_SIGMA * of_a_median
 
 
 class Window:
@@ -57,11 +68,8 @@ class Window:
         self._since = 0
         third = len(self._values) // 3
         values = list(self._values)[-3 * third :]
-        parts = [values[begin : begin + third] for begin in range(0, len(values), third)]
-        first, middle, last = medians = [statistics.median(part) for part in parts]
-        deviations = [abs(value - level) for part, level in zip(parts, medians, strict=True) for value in part]
-        error = statistics.median(deviations) * MAD_TO_SIGMA * MEDIAN_ERROR * (2 / third) ** 0.5
-        return Thirds(first, middle, last, error, len(values))
+        parts = values[:third], values[third : 2 * third], values[2 * third :]
+        return Thirds(parts, *(statistics.median(part) for part in parts))
 
     def state_dict(self) -> dict[str, Any]:
         return {"values": list(self._values), "since": self._since}

@@ -23,7 +23,7 @@ from engine.health.mask import MaskDetector
 from engine.health.near_limit import HostNearLimitDetector, NearLimitDetector
 from engine.health.rising import RisingDetector
 from engine.health.slow_steps import SlowStepDetector
-from engine.health.stall_cause import CHECKPOINT, EVALUATION, PAUSE, START, Surroundings
+from engine.health.stall_cause import CHECKPOINT, EVALUATION, NOTHING, PAUSE, START, Surroundings
 from engine.health.throttled import ThrottledDetector
 from engine.health.throughput import ThroughputDetector
 from engine.health.too_low import TooLowDetector
@@ -57,6 +57,8 @@ BREAKS = {
 """Phases after which a step is none to judge the usual by."""
 FIRST_STEPS = 2
 """Steps at the start of a process that allocate, tune and compile."""
+_Found = dict[str, Finding | None]
+"""What was looked for at a step, by code: what is wrong, or None where nothing is."""
 
 
 class RunWatch:
@@ -96,7 +98,7 @@ class RunWatch:
                 self._expected, alerts = tok_s, []
             case _:
                 alerts = []
-        return tuple(alert for alert in alerts if alert.code not in self._left_to_engine)
+        return tuple([alert for alert in alerts if alert.code not in self._left_to_engine]) if alerts else ()
 
     def state_dict(self) -> dict[str, Any]:
         return {name: detector.state_dict() for name, detector in self._kept().items()}
@@ -166,47 +168,54 @@ class RunWatch:
         return []
 
     def _judge_step(self, step: Step) -> list[Alert]:
-        alerts = [*self._judge_numbers(step), *self._judge_time(step), *self._judge_memory(step)]
+        found = self._in_numbers(step) | self._in_time(step) | self._in_memory(step)
         self._machine.step_is_over()
         self._after, self._last_step = None, step.step
-        return alerts
+        if self._incidents.is_quiet and not any(found.values()):
+            return []
+        return [alert for code, finding in found.items() for alert in self._tell(code, step.step, finding)]
 
-    def _judge_numbers(self, step: Step) -> list[Alert]:
-        alerts = self._tell("GRAD_NORM_GROWS", step.step, self._growing.check(step.grad_norm))
+    def _in_numbers(self, step: Step) -> _Found:
+        found: _Found = {"GRAD_NORM_GROWS": self._growing.check(step.grad_norm)}
         if step.loss is None or step.skipped:
-            return alerts
+            return found
         self._evaluations.take_loss(step.loss)
-        alerts += self._tell("LOSS_TOO_LOW", step.step, self._too_low.check(step.step, step.loss))
-        alerts += self._tell("LOSS_ABOVE_START", step.step, self._above_start.check(step.loss))
-        alerts += self._tell("LOSS_RISES", step.step, self._rising.check(step.step, step.loss))
-        alerts += self._tell("MASK_SHIFTED", step.step, self._mask.check(step.loss_tokens, step.tokens))
-        return alerts
+        found["LOSS_TOO_LOW"] = self._too_low.check(step.step, step.loss)
+        found["LOSS_ABOVE_START"] = self._above_start.check(step.loss)
+        found["LOSS_RISES"] = self._rising.check(step.step, step.loss)
+        found["MASK_SHIFTED"] = self._mask.check(step.loss_tokens, step.tokens)
+        return found
 
-    def _judge_time(self, step: Step) -> list[Alert]:
+    def _in_time(self, step: Step) -> _Found:
         self._steps_here += 1
         if self._steps_here <= FIRST_STEPS or not math.isfinite(step.dt) or step.skipped:
-            return []
-        machine = self._machine
-        around = Surroundings(
-            self._after, machine.slowed_by, machine.io_pressure, machine.neighbours_gib, machine.cpu_pressure
-        )
+            return {}
+        around = self._surroundings()
         slow = self._slow.check(step, around)
-        alerts = [alert for code in ("STEP_SLOW", "STALL") for alert in self._tell(code, step.step, slow.get(code))]
         compiles = self._settings.get("model.compile")
         low = self._throughput.check(
             step, around, self._expected, self._slow_paths, compiles if isinstance(compiles, bool) else None
         )
-        return [*alerts, *self._tell("THROUGHPUT_LOW", step.step, low)]
+        return {"STEP_SLOW": slow.get("STEP_SLOW"), "STALL": slow.get("STALL"), "THROUGHPUT_LOW": low}
 
-    def _judge_memory(self, step: Step) -> list[Alert]:
+    def _surroundings(self) -> Surroundings:
+        machine = self._machine
+        if self._after is None and not machine.has_told:
+            return NOTHING
+        return Surroundings(
+            self._after, machine.slowed_by, machine.io_pressure, machine.neighbours_gib, machine.cpu_pressure
+        )
+
+    def _in_memory(self, step: Step) -> _Found:
         room, host = self._machine.room_for(step), self._machine.host
-        alerts = self._tell("MEMORY_NEAR_LIMIT", step.step, self._near.check(step, room))
         left = room - step.mem.peak if room is not None and step.mem.peak is not None else None
-        alerts += self._tell("MEMORY_GROWS", step.step, self._memory.check(step.step, step.mem.allocated, left))
+        found: _Found = {
+            "MEMORY_NEAR_LIMIT": self._near.check(step, room),
+            "MEMORY_GROWS": self._memory.check(step.step, step.mem.allocated, left),
+        }
         if host is not None:
-            found = self._host_memory.check(step.step, host.rss, host.memory_available)
-            alerts += self._tell("HOST_MEMORY_GROWS", step.step, found)
-        return alerts
+            found["HOST_MEMORY_GROWS"] = self._host_memory.check(step.step, host.rss, host.memory_available)
+        return found
 
     def _judge_reading(self, t: float, reading: Gpu | Host) -> list[Alert]:
         self._machine.take(t, reading)
