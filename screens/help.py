@@ -54,6 +54,7 @@ SIGNS: dict[ScreenName, tuple[tuple[str, str], ...]] = {
     "runs": (
         ("● ○ ‖", "going, starting, paused"),
         ("✔ ■ ✖", "finished, stopped, failed or killed"),
+        ("◇", "training of another tool: it is watched, played and compared, and not changed"),
         ("◆", "marked to be compared with others"),
         ("1.890e", "best: the lowest loss of an evaluation; without an e, of a step"),
         ("▲ ✖", "warnings; errors and what is critical"),

@@ -147,7 +147,7 @@ class RunsScreen(RunsDialogs, inherit_bindings=False):
         row = self.chosen_row()
         if row is None:
             return
-        if row.life is None or row.trouble.startswith("it holds neither"):
+        if not row.is_readable or row.trouble.startswith("it holds neither"):
             self.say(plain(row.trouble), "warn")
         else:
             self.post_message(self.Chosen(row, "attach"))

@@ -45,6 +45,8 @@ class RunsDialogs(RunsPanes, inherit_bindings=False):
             self.say(READONLY, "warn")
         elif row.where:
             self.say(f"only the list on {plain(row.where)} itself does that: pgs-tui runs {row.path.parent}", "warn")
+        elif row.tool is not None:
+            self.say("another tool has made this: it is watched, played and compared, and not changed", "warn")
         elif row.life is None:
             self.say(plain(row.trouble), "warn")
         else:

@@ -16,8 +16,8 @@ def document(folder: str | None, rows: Sequence[RunRow], tally: Tally) -> dict[s
     """The runs of the folder, None for those that are registered, as strict JSON."""
     record = {
         "folder": folder,
-        "runs": [_run(row) for row in rows if row.life is not None],
-        "unreadable": [{"path": row.address, "why": row.trouble} for row in rows if row.life is None],
+        "runs": [_run(row) for row in rows if row.is_readable],
+        "unreadable": [{"path": row.address, "why": row.trouble} for row in rows if not row.is_readable],
         "cut": tally.cut,
     }
     found: dict[str, Any] = to_strict_json(record)
@@ -31,7 +31,8 @@ def _run(row: RunRow) -> dict[str, Any]:
         "run": row.id,
         "path": row.address,
         "name": row.name,
-        "status": row.life,
+        "status": "foreign" if row.tool else row.life,
+        "tool": row.tool,
         "paused": row.is_paused,
         "reason": summary.reason if summary and summary.reason else None,
         "started": row.started,

@@ -47,7 +47,7 @@ def print_runs(folder: str | None, out: TextIO, as_json: bool = False) -> int:
 
 
 def _lines(rows: Sequence[RunRow], folder: str | None, now: float) -> Iterator[str]:
-    runs = [row for row in rows if row.life is not None]
+    runs = [row for row in rows if row.is_readable]
     if not runs:
         yield f"there is no run {f'below {plain(folder)}' if folder else 'known here'}; pgs-tui CONFIG trains one"
     else:

@@ -65,7 +65,7 @@ def searched(row: RunRow) -> str:
     """All of a run in which words are looked for."""
     model = row.summary.model if row.summary else ""
     tags = (f"#{tag}" for tag in row.labels.tags)
-    parts = (row.name, row.shown, row.host, model, state(row)[1], row.labels.note, row.trouble, *tags)
+    parts = (row.name, row.shown, row.host, model, row.tool or "", state(row)[1], row.labels.note, row.trouble, *tags)
     return "\n".join(parts).casefold()
 
 

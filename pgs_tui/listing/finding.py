@@ -9,6 +9,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from pgs_tui.listing.foreign import tool_of
+from pgs_tui.listing.row import Tool
+
 LEVELS = 4
 """Folders below the one that is looked through which are looked into."""
 MOST_FOLDERS = 20_000
@@ -36,11 +39,19 @@ class Tally:
     """Set it to end the search, which may wait for a slow disk in its own thread."""
 
 
-def find_runs(top: Path, tally: Tally) -> Iterator[Path]:
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The folder of a run, or of training of another `tool`."""
+
+    path: Path
+    tool: Tool | None = None
+
+
+def find_runs(top: Path, tally: Tally) -> Iterator[Place]:
     """The runs' folders below `top`, or `top` itself; nothing within a run is looked into. Never raises OSError.
 
     Links are followed, each folder comes once. A folder that has a run's name and nothing in it is one that has just
-    been made, or has never got further.
+    been made, or has never got further. Event files may lie above others, and above runs, so it goes on below them.
     """
     seen: set[tuple[int, int]] = set()
     waiting = deque([(top, 0)])
@@ -60,8 +71,12 @@ def find_runs(top: Path, tally: Tally) -> Iterator[Path]:
             tally.unreadable[folder] = error.strerror or str(error)
             continue
         if names & _OF_RUNS or _NAME_OF_A_RUN.fullmatch(folder.name):
-            yield folder
-        elif level < LEVELS and not names & _OF_ENVIRONMENTS:
+            yield Place(folder)
+            continue
+        tool = tool_of(folder, names)
+        if tool is not None:
+            yield Place(folder, tool)
+        if tool != "Trainer" and level < LEVELS and not names & _OF_ENVIRONMENTS:
             waiting.extend((path, level + 1) for path in inside)
 
 

@@ -16,6 +16,8 @@ def why_not_resumed(row: RunRow) -> str:
         return f"it takes the Python of {plain(row.where)} to go on with it"
     if row.is_going:
         return f"{plain(row.name)} is still going on; Enter attaches to it"
+    if row.tool is not None:
+        return "another tool trains it, which alone can go on with it"
     if row.life is None:
         return plain(row.trouble)
     if row.life == "finished":

@@ -7,8 +7,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
-from engine.rundir import list_runs
-from pgs_tui.listing.finding import Tally, find_runs
+from engine.rundir import RunDir, list_runs
+from pgs_tui.listing.finding import Place, Tally, find_runs
+from pgs_tui.listing.foreign import KINDS, foreign_row, foreign_size
+from pgs_tui.listing.foreign import WORKER as FOREIGN_WORKER
 from pgs_tui.listing.reading import KnownSummary, read_row
 from pgs_tui.listing.row import RunRow
 from pgs_tui.listing.sizes import size_on_disk
@@ -45,6 +47,7 @@ class LocalScan:
         self._folder = folder
         self._known = known or {}
         self._summing = Summing()
+        self._summing_foreign = Summing(FOREIGN_WORKER)
         self._remembered: dict[Path, KnownSummary] = {}
 
     def run(self) -> Iterator[Found]:
@@ -53,10 +56,10 @@ class LocalScan:
             self._folder.stat()
         self._remembered = remembered()
         rows = []
-        for path in self._paths():
+        for place in self._places():
             if self.tally.stop:
                 return
-            row = self._read(path)
+            row = self._read(place)
             rows.append(row)
             yield Found(row)
         for path, why in self.tally.unreadable.items():
@@ -65,16 +68,24 @@ class LocalScan:
 
     def stop(self) -> None:
         self.tally.stop = True
-        self._summing.close()
+        self._close()
 
-    def _paths(self) -> Iterable[Path]:
+    def _close(self) -> None:
+        self._summing.close()
+        self._summing_foreign.close()
+
+    def _places(self) -> Iterable[Place]:
         if self._folder is not None:
             return find_runs(self._folder, self.tally)
-        return (run.path for run in list_runs())
+        return (Place(run.path) for run in list_runs())
 
-    def _read(self, path: Path) -> RunRow:
-        known = self._known.get(path)
-        row = read_row(path, self._shown(path), _summary_in(known) or self._remembered.get(path))
+    def _read(self, place: Place) -> RunRow:
+        path, known = place.path, self._known.get(place.path)
+        summary = _summary_in(known) or self._remembered.get(path)
+        if place.tool is not None:
+            row = foreign_row(path, self._shown(path), place.tool, summary)
+        else:
+            row = read_row(path, self._shown(path), summary)
         if known is None:
             return row
         if row.must_sum:
@@ -92,24 +103,33 @@ class LocalScan:
         for place, row in enumerate(waiting):
             if self.tally.stop:
                 return
-            more = row if row.size is not None else replace(row, size=size_on_disk(row.path))
+            more = row if row.size is not None else replace(row, size=_size_of(row))
             if row.must_sum and not row.cannot_sum:
                 more = self._summed(more)
                 summed = summed or not more.must_sum
             yield Found(more, len(waiting) - place - 1)
         if summed:
             remember(self._remembered)
-        self._summing.close()
+        self._close()
 
     def _summed(self, row: RunRow) -> RunRow:
-        summary = self._summing.summed_up(row.path)
+        if row.tool is not None:
+            summary = self._summing_foreign.summed_up(KINDS[row.tool], str(row.path))
+        else:
+            summary = self._summing.summed_up(str(RunDir(row.path).events))
         if self.tally.stop:
             return row
         if summary is None or row.log_inode is None:
             return replace(row, cannot_sum=True)
         self._remembered[row.path] = KnownSummary(row.log_inode, summary)
+        if row.tool is not None:
+            return replace(row, summary=summary, must_sum=False)
         again = read_row(row.path, row.shown, self._remembered[row.path])
         return replace(again, size=row.size, summary=again.summary or summary, cannot_sum=again.must_sum)
+
+
+def _size_of(row: RunRow) -> int:
+    return foreign_size(row) if row.tool is not None else size_on_disk(row.path)
 
 
 def _summary_in(row: RunRow | None) -> KnownSummary | None:
@@ -121,6 +141,8 @@ def _summary_in(row: RunRow | None) -> KnownSummary | None:
 
 def _has_same_files(row: RunRow, known: RunRow) -> bool:
     """Whether nothing large was written or removed since, as far as the log tells."""
+    if row.tool is not None:
+        return row.log_inode == known.log_inode
     if row.summary is None or known.summary is None:
         return row.summary is known.summary
     return (row.summary.checkpoint, row.life) == (known.summary.checkpoint, known.life)

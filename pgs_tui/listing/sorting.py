@@ -85,7 +85,7 @@ def _graveness(row: RunRow) -> tuple[int, int] | None:
 
 _FACTS: Mapping[SortKey, Callable[[RunRow], Any]] = {
     "started": lambda row: row.started,
-    "status": lambda row: _STATES.index(row.life) if row.life else None,
+    "status": lambda row: _STATES.index(row.life) if row.life else len(_STATES) if row.tool else None,
     "name": lambda row: _natural(row.name),
     "model": lambda row: _natural(model(row)) if model(row) else None,
     "steps": lambda row: row.summary.step if row.summary else None,

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from engine.events.summary import RunSummary, summary_of_text, summary_text
-from engine.rundir import RunDir, registry_path
+from engine.rundir import registry_path
 from pgs_tui.listing.reading import KnownSummary
 
 FILE_NAME = "summaries.jsonl"
@@ -21,18 +21,19 @@ WORKER = "engine.events.summary_worker"
 
 
 class Summing:
-    """One process for all logs, started with the first; `close` ends it, from any thread."""
+    """One process for all of a kind, started with the first; `close` ends it, from any thread."""
 
-    def __init__(self) -> None:
+    def __init__(self, worker: str = WORKER) -> None:
+        self._worker = worker
         self._process: subprocess.Popen[bytes] | None = None
         self._closed = False
 
-    def summed_up(self, run: Path) -> RunSummary | None:
-        """The summary of the run's whole log; None where it cannot be had."""
+    def summed_up(self, *what: str) -> RunSummary | None:
+        """The summary of a whole log, or of what else the worker reads; None where it cannot be had."""
         try:
             process = self._process or self._started()
             assert process.stdin is not None and process.stdout is not None
-            process.stdin.write(json.dumps(os.fspath(RunDir(run).events)).encode() + b"\n")
+            process.stdin.write(json.dumps(what[0] if len(what) == 1 else what).encode() + b"\n")
             process.stdin.flush()
             return summary_of_text(process.stdout.readline())
         except (OSError, ValueError):  # it has ended, or was closed meanwhile
@@ -50,7 +51,7 @@ class Summing:
             raise ValueError("closed")
         environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), "PYTHONSAFEPATH": "1"}
         self._process = subprocess.Popen(
-            (sys.executable, "-S", "-m", WORKER),
+            (sys.executable, "-S", "-m", self._worker),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

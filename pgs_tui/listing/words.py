@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from engine.events.types import Severity
 from engine.rundir import Liveness
 from pgs_tui.format import duration, plain, value, whole
-from pgs_tui.listing.row import RunRow
+from pgs_tui.listing.row import RunRow, Tool
 from pgs_tui.picking.words import age
 
 STATES: dict[Liveness, tuple[str, str]] = {
@@ -23,6 +23,7 @@ STATES: dict[Liveness, tuple[str, str]] = {
 """A sign and a word for each state of a run."""
 UNREADABLE = ("✖", "unreadable")
 PAUSED = ("‖", "paused")
+FOREIGN = ("◇", "foreign")
 NOTHING = "–"
 SEVERITIES: tuple[Severity, ...] = ("critical", "error", "warning", "info")
 _SIZES = ("B", "kB", "MB", "GB", "TB", "PB")
@@ -31,12 +32,14 @@ _SIZES = ("B", "kB", "MB", "GB", "TB", "PB")
 def state(row: RunRow) -> tuple[str, str]:
     """A sign, and a word for how it is."""
     if row.life is None:
-        return UNREADABLE
+        return FOREIGN if row.tool else UNREADABLE
     return PAUSED if row.is_paused else STATES[row.life]
 
 
 def model(row: RunRow) -> str:
-    """The model without its owner; a local one with the folder that it is in."""
+    """The model without its owner; a local one with the folder that it is in. Of another tool, which one it is."""
+    if row.tool:
+        return f"by {row.tool}"
     parts = row.summary.model.rstrip("/").split("/") if row.summary else []
     return "/".join(parts[-2:] if len(parts) > 2 else parts[-1:])
 
@@ -112,7 +115,11 @@ def _losses(row: RunRow) -> Iterator[str]:
     summary = row.summary
     if summary is None or summary.step is None:
         yield (
-            ("its log holds no events" if row.cannot_sum else "its log is still to be read")
+            (
+                ("its files are long" if row.tool else "its log holds no events")
+                if row.cannot_sum
+                else "its log is still to be read"
+            )
             if row.must_sum
             else "no steps"
         )
@@ -126,16 +133,23 @@ def _losses(row: RunRow) -> Iterator[str]:
 
 def state_in_words(row: RunRow, now: float) -> str:
     """How it is or ended, and since when it is there."""
+    when = started(row, now)
+    since = "" if when == NOTHING else f", started {'just now' if when == 'now' else f'{when} ago'}"
+    if row.tool is not None:
+        ended = f", {row.summary.status}" if row.summary and row.summary.status else ""
+        return f"training of another tool, {WORDS_OF_TOOLS[row.tool]}{ended}{since}"
     if row.life is None:
         return plain(row.trouble)
     reason = f": {row.summary.reason}" if row.summary and row.summary.reason and not row.is_going else ""
-    when = started(row, now)
-    since = "" if when == NOTHING else f", started {'just now' if when == 'now' else f'{when} ago'}"
     by = f" ({row.started_by})" if row.started_by else ""
     host = f" on {row.host}" if row.host and (row.where or row.life in ("elsewhere", "lost")) else ""
     return plain(f"{_LONG[row.life] if not row.is_paused else 'is paused'}{reason}{since}{by}{host}")
 
 
+WORDS_OF_TOOLS: dict[Tool, str] = {
+    "Trainer": "Hugging Face's Trainer",
+    "TensorBoard": "as event files of TensorBoard",
+}
 _LONG: dict[Liveness, str] = {
     "live": "is going",
     "starting": "is starting",

@@ -74,7 +74,7 @@ class RunDetails(Panel):
     def _dropped(self) -> Line:
         """What the columns would say that the list has no room for."""
         row = self._row
-        if row is None or row.life is None:
+        if row is None or not row.is_readable:
             return ()
         signs = (
             " ".join(f"{SIGNS[severity][0]}{count}" for severity, count in alerts(row))
@@ -98,7 +98,7 @@ class RunDetails(Panel):
             return
         sign = state(row)[0]
         yield "", f"{sign} {state_in_words(row, time.time())}", ROLES.get(sign, "text")
-        if row.life is None:
+        if not row.is_readable:
             return
         if row.trouble:
             yield "", f"▲ {plain(row.trouble)}", "warn"
@@ -115,8 +115,8 @@ class RunDetails(Panel):
         saved = row.summary.checkpoint if row.summary else None
         parts = (
             f"{size(row.size)} on disk",
-            f"checkpoint of step {whole(saved)}" if saved is not None else "no checkpoint yet",
-            f"{took(row)} at work",
+            f"checkpoint of step {whole(saved)}" if saved is not None else "" if row.tool else "no checkpoint yet",
+            f"{took(row)} at work" if row.seconds is not None or not row.tool else "",
             f"{whole(row.summary.tokens)} tokens" if row.summary and row.summary.tokens else "",
         )
         return " · ".join(part for part in parts if part)

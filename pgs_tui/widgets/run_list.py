@@ -22,7 +22,7 @@ LOWEST_WITH_HEAD = 6
 SHORTEST_NAME, LONGEST_NAME = 14, 44
 SHORTEST_STEPS = 5
 TAG_CELLS = 12
-ROLES: dict[str, Role] = {"●": "good", "○": "accent", "‖": "warn", "✔": "text", "■": "text", "✖": "bad"}
+ROLES: dict[str, Role] = {"●": "good", "○": "accent", "‖": "warn", "✔": "text", "■": "text", "✖": "bad", "◇": "accent"}
 """In which role a state stands, by its sign."""
 
 
@@ -178,7 +178,7 @@ class RunList(Panel):
         marks = line(("›" if chosen else " ", "focus"), ("◆ " if row.path in self.marked else "  ", "accent"))
         name = fit(line((plain(row.name), "value" if chosen else "text")), max(columns[0].cells - 1, 1))
         head = (*marks, *name, (" ", "text"))
-        if row.life is None:
+        if not row.is_readable:
             return (*head, *fit(line(("✖ ", "bad"), (plain(row.trouble), "dim")), cells - line_width(head)))
         now = time.time()
         facts = [_placed(self._cell(row, column.head, now), column) for column in columns[1:]]

@@ -7,14 +7,14 @@ from pathlib import Path
 
 from engine.events.console import ConsoleStep
 from engine.events.foreign.fields import Field, field_of
+from engine.events.foreign.names import EVENT_MARK
 from engine.events.foreign.scalars import Purge, Scalar, told_in
 from engine.events.foreign.step_lines import told_by
 from engine.events.foreign.tfrecord import DamagedError, FileShrunkError, Records
 from engine.events.foreign.told import StepsTold
 from engine.events.foreign.wire import WireError
 
-MARK = "tfevents"
-"""Part of the name of every event file."""
+MARK = EVENT_MARK
 _OF_A_STEP: frozenset[Field] = frozenset(("loss", "lr", "grad_norm", "dt", "tok_s", "eval_loss"))
 """One of these makes what is told under a number the telling of a step."""
 

@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from engine.events.console import ConsoleStep
+from engine.events.foreign.names import CHECKPOINT_PREFIX, STATE_NAME
 from engine.events.foreign.step_lines import known_of, told_by
 from engine.events.foreign.told import NotReadableError, StepsTold
 
-NAME = "trainer_state.json"
+NAME = STATE_NAME
 HISTORY = "log_history"
-_CHECKPOINT = "checkpoint-"
 _SUMMARY = "train_runtime"
 _OF_A_STEP = frozenset(("loss", "eval_loss", "lr", "grad_norm"))
 
@@ -83,7 +83,7 @@ def states_in(folder: Path) -> Iterator[Path]:
     own = folder / NAME
     if own.is_file():
         yield own
-    checkpoints = [one for one in folder.iterdir() if one.name.startswith(_CHECKPOINT) and (one / NAME).is_file()]
+    checkpoints = [one for one in folder.iterdir() if one.name.startswith(CHECKPOINT_PREFIX) and (one / NAME).is_file()]
     for one in sorted(checkpoints, key=lambda one: (len(one.name), one.name)):
         yield one / NAME
 
