@@ -39,7 +39,7 @@ RESERVED: dict[str, str] = {
     "escape": "one layer out",
     "tab": "next pane",
     "shift+tab": "previous pane",
-    "ctrl+c": "asks before it leaves",
+    "ctrl+c": "leave",
     **dict.fromkeys(("up", "down", "left", "right", "h", "j", "k", "l"), "move"),
     "home": "to the start",
     "end": "to the end",

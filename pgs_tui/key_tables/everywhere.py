@@ -18,7 +18,13 @@ LOOKS = (
 CLOSING = (
     Key(("down", "j"), "", "down", "", ""),
     Key(("end",), "", "last", "", ""),
-    Key(("ctrl+c",), "Ctrl-C", "ask_leave", "", "ask whether to leave, to stop the run, or to stay"),
+    Key(
+        ("ctrl+c",),
+        "Ctrl-C",
+        "ask_leave",
+        "",
+        "leave; the dashboard of a run that goes on asks first: leave, stop the run, or stay",
+    ),
     Key(("question_mark",), "?", "help", "help", "this page"),
 )
 """Behind all others; those without a name of their own are told by the screen's `up` and `first`."""
