@@ -13,9 +13,10 @@ from pgs_tui.runs.life import Life
 _LIVES: dict[Liveness, Life] = {"live": "live", "killed": "gone", "elsewhere": "elsewhere", "lost": "lost"}
 _LAST_BYTES = 16 * 1024
 _SKEW_SECONDS = 2.0
-_MOST_DIGITS = 20
-"""Of the largest number of 64 bits."""
 """Clocks are told in whole seconds and a while after they were looked at; a smaller difference is none."""
+_MOST = 2**63 - 1
+"""No file is longer, and no inode or time is larger."""
+_MOST_DIGITS = len(str(_MOST))
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +70,7 @@ def last_event_time(mirror: Mirror) -> float | None:
     lines = mirror.read(begin, end).splitlines() if mirror.have(begin, end) else []
     try:
         return float(json.loads(lines[-1])["t"])
-    except (IndexError, ValueError, KeyError, TypeError, RecursionError):
+    except (IndexError, ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return None
 
 
@@ -89,4 +90,4 @@ def _skew_of(text: str, now: float) -> float:
 
 def _number(word: str) -> int | None:
     """A size, an inode, a time; None for a hyphen, and for what no machine means."""
-    return int(word) if word.isdecimal() and len(word) <= _MOST_DIGITS else None
+    return number if word.isdecimal() and len(word) <= _MOST_DIGITS and (number := int(word)) <= _MOST else None

@@ -76,8 +76,9 @@ class Connection:
         return self._control("check") == 0
 
     def drop(self) -> None:
-        """End the master, for all that use it: the line behind it is dead."""
-        self._control("exit")
+        """End the master, for all that use it: the line behind it is dead. One that does not answer stays as it is."""
+        with contextlib.suppress(LinkLostError):
+            self._control("exit")
 
     def shell(self) -> FarShell:
         """A shell over there, in a channel of its own. Raises LinkLostError."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from engine.rundir import process_start
+from pgs_tui.remote import ssh
 from pgs_tui.remote.lost import LinkLostError, LinkRefusedError, LinkSilentError
 from pgs_tui.remote.programs import CHECK, FOLLOW
 from pgs_tui.remote.ssh import Connection, control_folder, ssh_command
@@ -114,6 +116,23 @@ def test_a_socket_that_a_crash_left_behind_is_no_hindrance(sshd: Sshd, monkeypat
     assert connection.socket.exists() and not connection.stands()
     connection.reopen()
     assert connection.shell().ask(CHECK, ".", 0).status == 0
+    connection.drop()
+
+
+def test_a_master_that_sleeps_ends_nobody_else(sshd: Sshd, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ssh, "CONTROL_SECONDS", 0.2)
+    monkeypatch.setenv("PGS_TUI_SSH", sshd.ssh)
+    connection = Connection(HOST)
+    connection.open()
+    (master,) = _processes_with(str(connection.socket))
+    os.kill(master, signal.SIGSTOP)
+    try:
+        connection.drop()
+        with pytest.raises(LinkLostError, match="does not answer"):
+            connection.reopen()
+    finally:
+        os.kill(master, signal.SIGCONT)
+    monkeypatch.undo()
     connection.drop()
 
 
