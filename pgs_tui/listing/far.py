@@ -11,6 +11,7 @@ from engine.events.summary import MOST_BYTES, RunSummary, summary_of_text
 from engine.rundir import Liveness, judged
 from pgs_tui.listing.finding import Tally
 from pgs_tui.listing.labels import labels_of_text
+from pgs_tui.listing.log_end import fold, with_its_end
 from pgs_tui.listing.reading import end_of, name_in
 from pgs_tui.listing.row import RunRow
 from pgs_tui.listing.scanning import Found
@@ -132,35 +133,9 @@ def _summary(answer: Answer, facts: Facts) -> tuple[RunSummary | None, bool]:
     begin = None if size is None else size - len(tail)
     if begin is not None and begin <= known <= begin + len(tail):
         summary = summary or RunSummary()
-        summary.log_bytes = known + _fold(summary, tail[known - begin :])
+        summary.log_bytes = known + fold(summary, tail[known - begin :])
         return summary, True
-    return _with_its_end(summary, tail), False
-
-
-def _with_its_end(summary: RunSummary | None, tail: bytes) -> RunSummary | None:
-    """The summary with what the end of the log says of the last step and how it ended: that counts nothing."""
-    end = RunSummary()
-    _fold(end, tail[tail.find(b"\n") + 1 :])
-    if end.last_t is None:
-        return summary
-    summary = summary or RunSummary()
-    if end.step is not None:
-        summary.step, summary.loss = end.step, end.loss
-    summary.status, summary.reason, summary.exit_code = end.status, end.reason, end.exit_code
-    summary.last_t, summary.phase = end.last_t, end.phase or summary.phase
-    summary.checkpoint = end.checkpoint or summary.checkpoint
-    return summary
-
-
-def _fold(summary: RunSummary, data: bytes) -> int:
-    """Take in the whole lines, and return how many bytes they are."""
-    from engine.events.portions import portion_of
-    from engine.events.stretches import whole_lines
-
-    lines = whole_lines(data)
-    for block in portion_of(lines).blocks:
-        summary.fold(block)
-    return len(lines)
+    return with_its_end(summary, tail), False
 
 
 def _life(facts: Facts, summary: RunSummary | None, now: float) -> Liveness:

@@ -1,17 +1,19 @@
-"""How the last run of each config went, from the registry of runs and the ends of their logs."""
+"""How the last run of each config went, from the registry of runs and what the list tells of each."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from engine.events import Start, Step
-from engine.events.codec import BadLineError, decode
-from engine.events.types import Event
-from engine.rundir import Liveness, RegisteredRun, RunDir, list_runs, liveness
+from engine.events import Stamped, Start
+from engine.events.portions import portion_of
+from engine.events.stretches import whole_lines
+from engine.rundir import Liveness, RegisteredRun, RunDir, list_runs
 from pgs_tui.configs import short_name
+from pgs_tui.listing.log_end import with_its_end
+from pgs_tui.listing.reading import read_row
 
 HEAD_BYTES = 256 * 1024
 TAIL_BYTES = 64 * 1024
@@ -48,7 +50,7 @@ def last_runs(configs: Iterable[Path]) -> dict[Path, LastRun]:
         waiting = [path for path in by_name.get(run.name, ()) if path not in found]
         if not waiting:
             continue
-        start = next((event for event in _first_events(run.path) if isinstance(event, Start)), None)
+        start = _start_of(run)
         trained = _config_of(start)
         matching = [path for path in waiting if trained is None or _is_same(path, trained)]
         if matching:
@@ -58,16 +60,25 @@ def last_runs(configs: Iterable[Path]) -> dict[Path, LastRun]:
 
 
 def _told(run: RegisteredRun, start: Start | None) -> LastRun:
-    step = next((event for event in _last_events(run.path) if isinstance(event, Step)), None)
+    """As the list of runs tells it; of a long log that nobody has summed up yet, as its end does."""
+    row = read_row(run.path, run.id)
+    summary = with_its_end(row.summary, _bytes(run.path, TAIL_BYTES, from_end=True)) if row.must_sum else row.summary
     return LastRun(
         id=run.id,
         path=run.path,
-        life=liveness(RunDir(run.path)),
+        life=row.life or "killed",
         started=run.started,
-        step=step.step if step else None,
-        total_steps=start.total_steps if start else None,
-        loss=step.loss if step else None,
+        step=summary.step if summary else None,
+        total_steps=summary.total_steps if summary and summary.total_steps else start.total_steps if start else None,
+        loss=summary.loss if summary else None,
     )
+
+
+def _start_of(run: RegisteredRun) -> Start | None:
+    """What the engine said of itself first."""
+    lines = whole_lines(_bytes(run.path, HEAD_BYTES, from_end=False))
+    told = (block.event for block in portion_of(lines).blocks if isinstance(block, Stamped))
+    return next((event for event in told if isinstance(event, Start)), None)
 
 
 def _config_of(start: Start | None) -> Path | None:
@@ -89,25 +100,6 @@ def _is_same(path: Path, other: Path) -> bool:
         return path.samefile(other)
     except OSError:  # it was moved since
         return path.absolute() == other
-
-
-def _first_events(run: Path) -> Iterator[Event]:
-    yield from _events(_bytes(run, HEAD_BYTES, from_end=False).split(b"\n")[:-1])
-
-
-def _last_events(run: Path) -> Iterator[Event]:
-    """The events at the end of the log, the last one first."""
-    yield from _events(reversed(_bytes(run, TAIL_BYTES, from_end=True).split(b"\n")[:-1]))
-
-
-def _events(lines: Iterable[bytes]) -> Iterator[Event]:
-    for text in lines:
-        try:
-            stamped = decode(text)
-        except BadLineError:  # cut at the border of what was read, or by a full disk
-            continue
-        if stamped is not None:
-            yield stamped.event
 
 
 def _bytes(run: Path, most: int, from_end: bool) -> bytes:

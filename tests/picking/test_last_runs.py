@@ -7,7 +7,9 @@ import pytest
 
 from engine.events import End, ModelInfo, Start
 from engine.events.codec import encode
+from engine.events.summary import FILE_NAME, RunSummary, summary_text
 from engine.rundir import RunDir, create_run_dir, register_run, this_process, write_run_info
+from pgs_tui.listing.reading import SHORT_BYTES
 from pgs_tui.picking.last_runs import last_runs
 from pgs_tui.picking.words import age, long_run, short_run, told_run
 from tests.pgs_tui.making import step
@@ -65,6 +67,27 @@ def test_logs_that_are_empty_torn_or_gone(tmp_path: Path) -> None:
     assert last_runs([path])[path].loss is None
     run.events.unlink()
     assert last_runs([path])[path].step is None
+
+
+def test_what_its_engine_has_summed_up_is_believed(tmp_path: Path) -> None:
+    path = tmp_path / "a.yaml"
+    run = trained(tmp_path, path, 100)
+    summary = RunSummary(step=7, loss=1.25, total_steps=9, status="failed", last_t=4e9)
+    summary.log_bytes = run.events.stat().st_size
+    (run.path / FILE_NAME).write_text(summary_text(summary))
+    last = last_runs([path])[path]
+    assert (last.step, last.loss, last.total_steps, last.life) == (7, 1.25, 9, "failed")
+
+
+def test_of_a_long_log_without_a_summary_the_end_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.yaml"
+    run = trained(tmp_path, path, 100, ended=False)
+    with run.events.open("a") as log:
+        log.writelines(encode(step(number, 2.0), 4e9) + "\n" for number in range(4, 5000))
+        log.write(encode(End(status="stopped", reason="asked", exit_code=0, last_step=4999), 4e9) + "\n")
+    assert run.events.stat().st_size > SHORT_BYTES
+    last = last_runs([path])[path]
+    assert (last.step, last.total_steps, last.life) == (4999, 10, "stopped")
 
 
 def test_a_run_that_goes_on_and_a_loss_that_is_no_number(tmp_path: Path) -> None:
