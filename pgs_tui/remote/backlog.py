@@ -9,7 +9,6 @@ from threading import Thread
 from pgs_tui.remote.far_shell import FarShell
 from pgs_tui.remote.mirror import Mirror
 from pgs_tui.remote.programs import PART
-from pgs_tui.remote.ssh import Connection
 
 FIRST_BYTES = 512 * 1024
 LEAST_BYTES = 64 * 1024
@@ -19,16 +18,21 @@ USUAL_SECONDS = 0.7
 
 
 class Backlog:
-    """Fills the mirror's holes, in a thread of its own. `ended` is called from that thread."""
+    """Fills the mirror's holes, in a thread of its own. `ended` is called from that thread.
 
-    def __init__(self, connection: Connection, folder: str, mirror: Mirror, ended: Callable[[], None]) -> None:
+    The shell is closed in the end unless it `is_shared` with others, who ask in between.
+    """
+
+    def __init__(
+        self, shell: FarShell, folder: str, mirror: Mirror, ended: Callable[[], None], is_shared: bool = False
+    ) -> None:
         self.error: OSError | None = None
         """Why it ended before all was there: nothing comes any more, or this machine's disk takes nothing."""
-        self._connection = connection
+        self._shell = shell
+        self._is_shared = is_shared
         self._folder = folder
         self._mirror = mirror
         self._ended = ended
-        self._shell: FarShell | None = None
         self._closed = False
         self._thread = Thread(target=self._run, name="backlog", daemon=True)
         self._thread.start()
@@ -41,29 +45,29 @@ class Backlog:
     def close(self) -> None:
         """Nothing is put any more once this returns."""
         self._closed = True
-        if shell := self._shell:
-            shell.close()
+        self._close_shell()
         self._thread.join()
+
+    def _close_shell(self) -> None:
+        if not self._is_shared:
+            self._shell.close()
 
     def _run(self) -> None:
         try:
-            self._shell = self._connection.shell()
-            if not self._closed:
-                self._fill(self._shell)
+            self._fill()
         except OSError as error:
             self.error = error
         finally:
-            if self._shell is not None:
-                self._shell.close()
+            self._close_shell()
             self._ended()
 
-    def _fill(self, shell: FarShell) -> None:
+    def _fill(self) -> None:
         count = FIRST_BYTES
         begin, hole_end = self._mirror.hole_after(0)
         while begin < hole_end and not self._closed:
             wanted = min(count, hole_end - begin)
             started = time.monotonic()
-            data = shell.ask(PART, self._folder, "events.jsonl", begin, wanted, limit=wanted)["bytes"]
+            data = self._shell.ask(PART, self._folder, "events.jsonl", begin, wanted, limit=wanted)["bytes"]
             seconds = time.monotonic() - started
             if len(data) < wanted or self._closed:  # it was cut over there: the next look at it will tell
                 return

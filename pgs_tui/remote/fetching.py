@@ -139,7 +139,8 @@ class Fetching:
         while not self.link.closed:
             self._take(facts)
             if facts.log is not None:
-                self._log.follow()
+                self._log.follow(desk)
+            self.trouble = self._log.trouble or self._missing(facts)
             if facts.log is None or self._log.catch_up(facts.log.size or 0, lambda: not self.link.closed):
                 self._judge(facts)
             if self._console is not None:
@@ -182,11 +183,13 @@ class Fetching:
 
     def _take(self, facts: Facts) -> None:
         self.link.heard(facts.skew)
-        is_gone = facts.log is None and self.mirror.size > 0
-        self.trouble = plain(f"No such file or directory: {self._path}/events.jsonl") if is_gone else None
         run_json = self.mirror.run.run_json
         if facts.run_json and facts.run_json != run_json.read_bytes():
             self.mirror.write(run_json, facts.run_json)
+
+    def _missing(self, facts: Facts) -> str | None:
+        is_gone = facts.log is None and self.mirror.size > 0
+        return plain(f"No such file or directory: {self._path}/events.jsonl") if is_gone else None
 
     def _took(self, lines: bytes) -> None:
         self.link.heard()

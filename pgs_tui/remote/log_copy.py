@@ -84,8 +84,16 @@ class LogCopy:
             self._mirror.begin_anew(how, original)
         self._mirror.original = original or known
 
-    def follow(self) -> None:
-        """See to it that all comes that is not there. Raises OSError where this machine's disk takes nothing."""
+    @property
+    def trouble(self) -> str | None:
+        """Why no news comes, though the other machine answers."""
+        return str(self._live.error) if self._live is not None and self._live.error is not None else None
+
+    def follow(self, desk: FarShell) -> None:
+        """See to it that all comes that is not there: what was before through the `desk`, if no other channel is let.
+
+        Raises OSError where this machine's disk takes nothing.
+        """
         for one in (self._live, self._backlog):
             if one is not None and one.error is not None and not isinstance(one.error, LinkLostError):
                 raise one.error
@@ -98,7 +106,9 @@ class LogCopy:
             self._live = LiveLog(shell, self._folder, self._mirror, size, self._took, self._wake, self._was_odd)
         begin, end = self._mirror.hole_after(0)
         if begin < end and (self._backlog is None or not self._backlog.is_going):
-            self._backlog = Backlog(self._connection, self._folder, self._mirror, self._wake)
+            has_failed = self._backlog is not None and self._backlog.error is not None
+            shell = desk if has_failed else self._connection.shell()
+            self._backlog = Backlog(shell, self._folder, self._mirror, self._wake, is_shared=has_failed)
 
     def catch_up(self, size: int, wanted: Callable[[], bool]) -> bool:
         """Wait until all of that many bytes has come; False where it does not, or is not `wanted` any more."""

@@ -10,8 +10,9 @@ import pytest
 from engine.events import Batch, End, EventReader
 from engine.rundir import read_run_info
 from pgs_tui.remote.lost import LinkRefusedError
+from pgs_tui.remote.ssh import Connection
 from tests.remote.proxy import Proxy
-from tests.remote.sshd import Sshd
+from tests.remote.sshd import HOST, Sshd, serving
 from tests.remote.watching import FarRun, Watched, line_of, steps
 
 Watch = Callable[[Path], Watched]
@@ -124,3 +125,21 @@ def test_a_shell_that_prints_on_login_changes_nothing_but_a_note(tmp_path: Path,
     assert note == "the shell of box prints on login; 2 lines passed over: Welcome, today is Monday · quota ok"
     batch: Batch = EventReader(seen.source.run.events).poll()
     assert batch.offsets == (0, len(steps(1, 1))), "offsets count the file's bytes"
+
+
+@pytest.mark.parametrize("channels", [1, 2])
+def test_a_server_that_opens_few_channels(
+    tmp_path: Path, watch: Watch, monkeypatch: pytest.MonkeyPatch, channels: int
+) -> None:
+    far = FarRun(tmp_path / "run", steps(1, 3000))
+    with serving(tmp_path / "strict", f"MaxSessions {channels}") as server:
+        monkeypatch.setenv("PGS_TUI_SSH", server.ssh)
+        seen = watch(far.run.path)
+        if channels == 1:
+            seen.until(lambda: seen.now.trouble is not None)
+            assert seen.now.trouble == "box opens no further channel on this connection (MaxSessions of its sshd)"
+        else:
+            seen.until(lambda: bool(seen.steps) and not seen.now.loading)
+            assert seen.steps == list(range(1, 3001))
+        seen.close()
+        Connection(HOST).drop()
