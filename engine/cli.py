@@ -253,7 +253,7 @@ def _add_control(commands: Subparsers) -> None:
         help="ask something of a run that is going on",
         usage="pgs control RUN (stop | checkpoint | evaluate | pause | resume | scale_lr FACTOR) [--no-wait] [--json]",
         description="Ask a running engine to stop with a checkpoint, save one now, evaluate now, pause, go on, or "
-        "multiply its learning rate, and print its answer, which comes when its step is done. RUN is a path, a run id, "
+        "multiply its learning rate, and print what came of it. RUN is a path, a run id, "
         "the beginning of one, or latest. Exit code 0 where it was done, 1 where it was refused or the run is over.",
         allow_abbrev=False,
     )

@@ -164,8 +164,8 @@ class ForPeople(Silence):
         if seconds >= PATIENCE_SECONDS and not self._said:
             self._said = True
             sys.stderr.write(
-                f"pgs: no answer for {PATIENCE_SECONDS:.0f} s: something holds the engine up (its disk, the "
-                f"driver of its GPU, a stopped process); Ctrl-C leaves, and {self._command.cmd} stays asked\n"
+                f"pgs: no answer for {PATIENCE_SECONDS:.0f} s: the engine is kept from it (by a full or slow disk, "
+                f"the driver of its GPU, a stopped process); Ctrl-C leaves, and {self._command.cmd} stays asked\n"
             )
 
 

@@ -150,7 +150,7 @@ class DashboardShowing(DashboardDrawing):
         else:
             self.status_line.show(self.status_of(self.live))
             if self.live.unanswered and not self.key_bar.speaking:
-                self.say(f"{self.live.unanswered}: no answer yet, the engine looks for it between two steps")
+                self.say(f"{self.live.unanswered}: no answer yet, though the engine looks every few seconds")
             self._tell_time_in(self.live.status_changes_in())
 
     def status_of(self, live: LiveRun) -> Status:

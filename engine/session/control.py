@@ -1,7 +1,7 @@
 """What people ask of a running engine: the lines of `control.jsonl`, which only the run's owner may have written.
 
-The file is looked at between two steps, so nothing in it may hold the training up: it is opened without waiting, read
-in pieces, and whatever is no command is answered and passed over.
+The training looks at the file between two steps, so nothing in it may hold the training up: it is opened without
+waiting, read in pieces, and whatever is no command is answered and passed over.
 """
 
 from __future__ import annotations

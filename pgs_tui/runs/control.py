@@ -1,4 +1,4 @@
-"""Commands to a running engine: appended to its `control.jsonl`, read by its loop between two steps."""
+"""Commands to a running engine: appended to its `control.jsonl`, answered whatever it is at."""
 
 from __future__ import annotations
 
