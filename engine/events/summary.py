@@ -8,10 +8,12 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 from engine.events.codec import from_strict_json, to_strict_json
 from engine.events.columns import Block, GpuColumns, StepColumns
+from engine.events.silences import SHORTEST, is_silence
 from engine.events.types import (
     Alert,
     Audit,
@@ -35,6 +37,7 @@ VERSION = 1
 BREAK_SECONDS = 60.0
 """A running engine writes an event each second; a longer silence before a new beginning is no time at work."""
 MOST_LOWS = 256
+PAUSED = "paused"
 BEGINNING = "loading model"
 """The phase that every engine process begins with."""
 ALERTING: tuple[Severity, ...] = ("warning", "error", "critical")
@@ -48,9 +51,10 @@ Low = tuple[int, float]
 class RunSummary:
     """Losses are those of steps unless they say evaluation; `lows` and `eval_lows` are the records, ever lower.
 
-    `log_bytes` of the log are folded in. `seconds` are those in which an engine was at work, `tokens` all that went
-    through it, those of steps that a resume has made obsolete too. `open_alerts` are incidents by id with the severity
-    that they are counted under.
+    `log_bytes` of the log are folded in. `seconds` are those in which an engine was at work, without pauses and
+    silences, `tokens` all that went through it, those of steps that a resume has made obsolete too. `step_seconds` is
+    how many there were when the newest step was told, None where more was told since, and `step_dt` its own.
+    `open_alerts` are incidents by id with the severity that they are counted under.
     """
 
     v: int = VERSION
@@ -74,6 +78,8 @@ class RunSummary:
     phase: str = ""
     tokens: int = 0
     seconds: float = 0.0
+    step_seconds: float | None = None
+    step_dt: float = 0.0
     first_t: float | None = None
     last_t: float | None = None
     status: str | None = None
@@ -108,7 +114,7 @@ class RunSummary:
             case StepColumns():
                 if self.status is not None:
                     self._go_on(block.t[0])
-                self._pass_to(block.t[-1])
+                self._pass_steps(block)
                 self._take_steps(block)
             case GpuColumns():  # they stand between steps, whose times say the same
                 pass
@@ -180,6 +186,31 @@ class RunSummary:
         if self.status is not None and isinstance(event, Phase | Start | Resume | Step):
             self._go_on(t)
         self._pass_to(t)
+        match event:
+            case Step(rank=0):
+                self._stand_at_step(event.dt)
+            case Eval() | Checkpoint() | Phase() | Start() | Resume() | End():  # they say what took so long
+                self.step_seconds = None
+
+    def _pass_steps(self, steps: StepColumns) -> None:
+        """Each for itself only where there may be a silence between two of them."""
+        dt = steps.values["dt"]
+        self._pass_to(steps.t[0])
+        self._stand_at_step(dt[0])
+        if all(after - one <= SHORTEST for one, after in pairwise(steps.t)):
+            self._pass_to(steps.t[-1])
+            self.step_seconds = None
+            self._stand_at_step(dt[-1])
+            return
+        for place in range(1, len(steps)):
+            self._pass_to(steps.t[place])
+            self._stand_at_step(dt[place])
+
+    def _stand_at_step(self, dt: float) -> None:
+        """A step is told, which took `dt`. What came before it is no time at work where it was a silence."""
+        if self.step_seconds is not None and is_silence(self.seconds - self.step_seconds, self.step_dt):
+            self.seconds = self.step_seconds + self.step_dt
+        self.step_seconds, self.step_dt = self.seconds, dt if math.isfinite(dt) else 0.0
 
     def _go_on(self, t: float) -> None:
         """It has ended before; the time until now was none at work."""
@@ -189,7 +220,8 @@ class RunSummary:
         if self.last_t is None or self.first_t is None:
             self.first_t = self.last_t = t
         elif t > self.last_t:
-            self.seconds += t - self.last_t if self.status is None else 0.0
+            is_at_work = self.status is None and self.phase != PAUSED
+            self.seconds += t - self.last_t if is_at_work else 0.0
             self.last_t = t
 
 

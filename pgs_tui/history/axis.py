@@ -28,9 +28,9 @@ class Axes:
     """Parallel arrays, a place for each step, none of which ever descends.
 
     Tokens are those trained on up to a step, real ones. The time of a step is in seconds since training began; what
-    lies between the last step of one process and the start of the next counts as nothing. A number that would go back
-    (a clock that was set, an epoch that is NaN) stands where the step before it does. All but the steps' numbers are
-    float32, which is finer than any screen.
+    lies between the last step of one process and the start of the next counts as nothing, nor does a pause. A number
+    that would go back (a clock that was set, an epoch that is NaN) stands where the step before it does. All but the
+    steps' numbers are float32, which is finer than any screen.
     """
 
     def __init__(self) -> None:
@@ -126,9 +126,9 @@ class Axes:
         del self._epochs[length:]
         self._clock.truncate(length, retold)
 
-    def interrupt(self, t: float) -> None:
-        """Training goes on at this time, and what lies before it, since the last step, counts as nothing."""
-        self._clock.interrupt(t)
+    def interrupt(self, t: float, since: float | None = None) -> None:
+        """Training goes on at this time; what lies before it, since that time or the last step, counts as nothing."""
+        self._clock.interrupt(t, since)
 
     def _make_room_for(self, *steps: int) -> None:
         if self.steps.typecode == "i" and any(abs(step) > LARGEST_SHORT for step in steps):
@@ -183,15 +183,25 @@ class _RunClock:
         self.seconds.extend([base + (t - begin) for t in flat[1:]])
         self._now = flat[-1]
 
-    def interrupt(self, t: float) -> None:
+    def interrupt(self, t: float, since: float | None = None) -> None:
         if not abs(t) <= LAST_SECOND:
             return
+        base = self._at(since) if since is not None else self._newest()
         if self._firsts and self._firsts[-1] == len(self.seconds):
             self._drop_stretches(len(self._firsts) - 1)
         self._firsts.append(len(self.seconds))
         self._begins.append(t)
-        self._bases.append(self.seconds[-1] if self.seconds else 0.0)
+        self._bases.append(base)
         self._now = t
+
+    def _newest(self) -> float:
+        return self.seconds[-1] if self.seconds else 0.0
+
+    def _at(self, t: float) -> float:
+        """Seconds of training until a time after the last step."""
+        if self._now is None or not self._now <= t <= LAST_SECOND:
+            return self._newest()
+        return self._bases[-1] + (t - self._begins[-1])
 
     def truncate(self, length: int, retold: bool) -> None:
         """Back to `length` steps; the clock stands where it stood last, or with `retold` where it stood then."""

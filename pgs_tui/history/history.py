@@ -93,6 +93,8 @@ class History(KnownRun):
             self.first_t = t[0]
 
     def _take_rare(self, event: Event, t: float) -> None:
+        if isinstance(event, Phase | Eval | Checkpoint | Start | Resume):
+            self._recent.tell_other()
         match event:
             case Resume():
                 self._resume(event, t)
@@ -108,7 +110,7 @@ class History(KnownRun):
             case Eval():
                 self._take_eval(event, t)
             case Phase():
-                self.phase = event
+                self._take_phase(event, t)
             case Start():
                 self.start, self.end, self.estimate = event, None, None
                 self.incidents.start_anew()
@@ -122,10 +124,25 @@ class History(KnownRun):
                 self.end = event
                 self.incidents.end_with(event)
 
+    def _take_phase(self, event: Phase, t: float) -> None:
+        self.phase = event
+        if event.name != "paused":
+            self._end_pause(t)
+        elif self._paused_since is None:
+            self._paused_since = t
+
+    def _end_pause(self, t: float) -> None:
+        """What lies between its beginning and now was no time at work."""
+        since, self._paused_since = self._paused_since, None
+        if since is not None and t > since:
+            self._recent.tell_other(paused=t - since)
+            self.table.axes.interrupt(t, since)
+
     def _take_step(self, told: Told) -> None:
         self.ranks.take(told.step)
         if told.step.rank != 0:
             return
+        self._end_pause(told.t)
         for admitted in self._strays.admit(told, None if self._is_anew else self.last_step):
             self._add(admitted)
 
@@ -142,6 +159,7 @@ class History(KnownRun):
 
     def _take_steps(self, block: StepColumns) -> None:
         """One by one while one of them does not just go on from the last, then all the others at once."""
+        self._end_pause(block.t[0])
         place, steady = 0, ascends_steadily(block)
         while place < len(block) and not (steady and self._goes_on_with(block.step[place])):
             self.last_t = block.t[place]

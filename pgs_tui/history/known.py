@@ -58,6 +58,8 @@ class KnownRun:
         self._gpus = GpuHistories()
         self._lines = lines
         self._strays = Strays()
+        self._paused_since: float | None = None
+        """When a pause began that goes on."""
         self._is_anew = False
         """True between a new start of the log and the first step told after it."""
         self._known_until = -inf
@@ -216,16 +218,11 @@ class KnownRun:
         return self.series[metric].finite(-count)
 
     def seconds_per_step(self) -> float | None:
-        """Wall time per step over the recent steps, evaluation and saving included; None before two steps."""
-        recent = self.recent
-        if len(recent) < 2:
-            return None
-        (first_t, first), (last_t, last) = recent[0], recent[-1]
-        steps = last.step - first.step
-        return (last_t - first_t) / steps if steps > 0 and last_t > first_t else None
+        """Time at work per step over the recent steps, evaluation and saving included; None before two steps."""
+        return self._recent.seconds_per_step()
 
     def remaining_seconds(self) -> float | None:
-        """Time until the last step at the present rate, None while that cannot be said."""
+        """Time at work until the last step at the present rate, None while that cannot be said."""
         rate, total, last = self.seconds_per_step(), self.total_steps, self.last_step
         if rate is None or total is None or last is None or self.end is not None:
             return None

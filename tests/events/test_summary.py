@@ -144,3 +144,22 @@ def test_readings_behind_the_end_leave_it_as_it_is() -> None:
     told = summed(lines(START, step(1), End(status="failed", reason="why", exit_code=1, last_step=1), alert("late")))
     assert (told.status, told.reason, told.exit_code, told.seconds) == ("failed", "why", 1, 2.0)
     assert isinstance(Stamped(1.0, START), Stamped)
+
+
+def timed(*events: tuple[float, Event]) -> bytes:
+    return "".join(encode(event, t) + "\n" for t, event in events).encode()
+
+
+def test_neither_a_pause_nor_a_night_in_which_the_machine_slept_was_time_at_work() -> None:
+    paused = timed(
+        (0.0, Phase(name="training")),
+        *((2.0 * number, step(number, dt=2.0)) for number in range(1, 6)),
+        (10.0, Phase(name="paused")),
+        (5000.0, Phase(name="training")),
+        *((4990.0 + 2.0 * number, step(number, dt=2.0)) for number in range(6, 11)),
+    )
+    assert summed(paused).seconds == 20.0
+    slept = timed(*((2.0 * n + (30_000.0 if n > 5 else 0.0), step(n, dt=2.0)) for n in range(1, 11)))
+    assert summed(slept).seconds == 18.0
+    evaluated = timed((2.0, step(1, dt=2.0)), (302.0, Eval(step=1, name="e", loss=1.0)), (304.0, step(2, dt=2.0)))
+    assert summed(evaluated).seconds == 302.0, "what was told to have taken long was work"

@@ -16,6 +16,7 @@ from engine.events import (
     ModelInfo,
     Phase,
     Resume,
+    Stamped,
     Start,
     StepMemory,
 )
@@ -153,6 +154,58 @@ def test_the_remaining_time_follows_the_present_rate() -> None:
     history.fold(stamped(start(100), *(step(number) for number in range(1, 11)), every=2.0))
     assert history.seconds_per_step() == pytest.approx(2.0)
     assert history.remaining_seconds() == pytest.approx(180.0)
+
+
+def told_at(*events: tuple[float, object]) -> History:
+    history = History()
+    history.fold([Stamped(t, event) for t, event in events])
+    return history
+
+
+def in_pause(begin: int, pause: float) -> list[tuple[float, object]]:
+    """Steps of two seconds, a pause behind step 10, and steps again."""
+    before = [(begin + 2.0 * number, step(number, dt=2.0)) for number in range(1, 11)]
+    after = [(begin + pause + 2.0 * number, step(number, dt=2.0)) for number in range(11, 16)]
+    end = begin + 20.0
+    return [*before, (end, Phase(name="paused")), (end + pause, Phase(name="training")), *after]
+
+
+@pytest.mark.parametrize("pause", [20.0, 8 * 3600.0])
+def test_a_pause_is_no_training_that_the_remaining_time_expects_again(pause: float) -> None:
+    history = told_at((0.0, start(100)), *in_pause(0, pause))
+    assert history.seconds_per_step() == pytest.approx(2.0)
+    assert history.remaining_seconds() == pytest.approx(170.0)
+    assert history.positions("time")[-1] - history.positions("time")[0] == pytest.approx(28.0)
+
+
+def test_a_night_in_which_the_machine_slept_is_no_training_either() -> None:
+    slept = [(2.0 * number + (30_000.0 if number > 10 else 0.0), step(number, dt=2.0)) for number in range(1, 21)]
+    assert told_at((0.0, start(100)), *slept).remaining_seconds() == pytest.approx(160.0)
+
+
+def test_evaluating_and_saving_are_part_of_the_rate_a_pause_amid_them_is_not() -> None:
+    events = [
+        *((2.0 * number, step(number, dt=2.0)) for number in range(1, 11)),
+        (20.0, Phase(name="evaluating")),
+        (120.0, Phase(name="paused")),
+        (9120.0, Phase(name="evaluating")),
+        (9220.0, Eval(step=10, name="held out", loss=1.0, seconds=200.0)),
+        (9222.0, step(11, dt=2.0)),
+    ]
+    history = told_at(*events)
+    assert history.seconds_per_step() == pytest.approx((18 + 202) / 10)
+    assert history.positions("time")[-1] - history.positions("time")[0] == pytest.approx(220.0)
+
+
+def test_a_run_that_was_killed_in_a_pause_does_not_count_the_hours_until_it_was_resumed() -> None:
+    paused = in_pause(0, 3600.0)[:11]
+    again = [
+        (9000.0, Phase(name="loading model")),
+        (9010.0, Resume(from_step=8, checkpoint="checkpoints/step-8")),
+        *((9010.0 + 2 * (number - 8), step(number, dt=2.0)) for number in range(9, 13)),
+    ]
+    history = told_at((0.0, start(100)), *paused, *again)
+    assert history.remaining_seconds() == pytest.approx(2.0 * 88)
 
 
 def test_the_remaining_time_is_not_invented() -> None:
