@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -141,5 +142,25 @@ def test_a_server_that_opens_few_channels(
         else:
             seen.until(lambda: bool(seen.steps) and not seen.now.loading)
             assert seen.steps == list(range(1, 3001))
+        seen.close()
+        Connection(HOST).drop()
+
+
+def test_a_machine_with_three_programs_is_followed_from_the_first_byte(
+    tmp_path: Path, watch: Watch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    far = FarRun(tmp_path / "run", steps(1, 2000))
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name in ("sh", "tail", "cat"):
+        (programs / name).symlink_to(shutil.which(name) or name)
+    with serving(tmp_path / "bare", f"SetEnv PATH={programs}") as server:
+        monkeypatch.setenv("PGS_TUI_SSH", server.ssh)
+        seen = watch(far.run.path)
+        seen.until(lambda: len(seen.steps) == 2000)
+        far.write(steps(2001, 2001))
+        seen.until(lambda: seen.steps == list(range(1, 2002)))
+        seen.until(lambda: (seen.now.life, seen.states[-1]) == ("live", "up"))
+        assert seen.shown == []
         seen.close()
         Connection(HOST).drop()
