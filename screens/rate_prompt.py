@@ -20,6 +20,8 @@ WIDTH = 64
 USUAL = ("0.1", "0.2", "0.5", "0.8", "1.25", "2", "5", "10")
 """Factors that the arrows go through; any other can be written."""
 FIRST = "0.5"
+WRITTEN = "0123456789.,eE+-"
+"""What a number is written with: `5e-1` that lost its middle would be another factor."""
 LONGEST = 12
 """Characters of a factor that is written."""
 EXPLAINED = (
@@ -51,9 +53,9 @@ class RatePrompt(ModalScreen[float | None], inherit_bindings=False):
         yield self._box
 
     def on_key(self, event: Key) -> None:
-        if event.character and event.character in "0123456789.":
+        if event.character and event.character in WRITTEN:
             event.stop()
-            self._box.write(event.character)
+            self._box.write("." if event.character == "," else event.character)
 
     def action_usual(self, by: int) -> None:
         self._box.go(by)

@@ -73,7 +73,16 @@ async def test_the_learning_rate_is_changed_by_a_factor_that_shows_what_it_makes
         assert [(one.cmd, dict(one.args)) for one in asked(tmp_path)] == [("scale_lr", {"factor": 1.5})]
 
 
-@pytest.mark.parametrize("written", ["", ".", "0", "0.0", "10.01", "1.2.3"])
+async def test_a_factor_is_written_in_any_usual_way(tmp_path: Path) -> None:
+    async with hosted(tmp_path) as (app, pilot):
+        await app.deliver(pilot, training())
+        await pilot.press("r", "5", "e", "minus", "1")
+        assert "1.0e-05 → 5.0e-06" in " ".join(screen_text(app))
+        await pilot.press(*["backspace"] * 4, "0", "comma", "2")
+        assert "1.0e-05 → 2.0e-06" in " ".join(screen_text(app))
+
+
+@pytest.mark.parametrize("written", ["", ".", "0", "0.0", "10.01", "1.2.3", "-1", "1e", "1e9"])
 def test_what_an_engine_would_refuse_is_no_factor(written: str) -> None:
     assert factor_of(written) is None
 
