@@ -8,7 +8,7 @@ from threading import Condition, Event, Thread
 
 from pgs_tui.format import plain
 from pgs_tui.remote.console_copy import ConsoleCopy
-from pgs_tui.remote.facts import Facts, facts_of, last_event_time
+from pgs_tui.remote.facts import Facts, FileFacts, facts_of, last_event_time
 from pgs_tui.remote.far_shell import Answer, FarShell
 from pgs_tui.remote.first_look import FirstLook, first_look
 from pgs_tui.remote.link import Link
@@ -46,6 +46,8 @@ class Fetching:
         """The first look at the run, once it has come."""
         self.life: Life = "starting"
         """How the engine was when the log was as far as it has come."""
+        self.has_caught_up = False
+        """Whether all has come that the log held when it was first looked at, or can be fetched behind a survey."""
         self.spikes: frozenset[str] = frozenset()
         """The names of the recorded batches over there."""
         self.trouble: str | None = None
@@ -141,7 +143,7 @@ class Fetching:
             if facts.log is not None:
                 self._log.follow(desk)
             self.trouble = self._log.trouble or self._missing(facts)
-            if facts.log is None or self._log.catch_up(facts.log.size or 0, lambda: not self.link.closed):
+            if facts.log is None or self._log.catch_up(self._size(facts.log), lambda: not self.link.closed):
                 self._judge(facts)
             if self._console is not None:
                 self._console.bring(desk)
@@ -187,6 +189,10 @@ class Fetching:
         if facts.run_json and facts.run_json != run_json.read_bytes():
             self.mirror.write(run_json, facts.run_json)
 
+    def _size(self, log: FileFacts) -> int | None:
+        """What there is to wait for; where that is not known, nothing after the first time."""
+        return 0 if log.size is None and self.has_caught_up else log.size
+
     def _missing(self, facts: Facts) -> str | None:
         is_gone = facts.log is None and self.mirror.size > 0
         return plain(f"No such file or directory: {self._path}/events.jsonl") if is_gone else None
@@ -204,6 +210,7 @@ class Fetching:
         age = max(now + facts.skew - last, 0.0) if last is not None else None
         self.life = facts.life(now - self._began, age)
         self._is_ending = self._is_ending and self.life == "live"
+        self.has_caught_up = True
         self.link.up()
 
     def _pause(self, facts: Facts) -> float:

@@ -44,7 +44,12 @@ class RemoteFollower(Follower):
             yield from self._first(look)
         if notes := self._fetching.take_notes():
             yield replace(self._now, notes=notes)
-        yield from super().poll()
+        if self._fetching.has_caught_up:
+            yield from super().poll()
+            return
+        for update in super().poll():
+            yield replace(update, loading=True)
+        self._now = replace(self._now, loading=True)  # so that it is told when it is not so any more
 
     def _news_of_link(self) -> Iterator[Update]:
         before = self._now

@@ -18,6 +18,8 @@ from pgs_tui.remote.ssh import Connection
 AGAIN_SECONDS = 0.5
 """Where following ends as soon as it began, it begins again after so long."""
 CATCH_UP_SECONDS = 0.1
+QUIET_SECONDS, LONGEST_SECONDS = 1.0, 10.0
+"""What ends the first catching up with a log whose size is not known: silence, or patience."""
 
 
 class LogCopy:
@@ -110,12 +112,22 @@ class LogCopy:
             shell = desk if has_failed else self._connection.shell()
             self._backlog = Backlog(shell, self._folder, self._mirror, self._wake, is_shared=has_failed)
 
-    def catch_up(self, size: int, wanted: Callable[[], bool]) -> bool:
-        """Wait until all of that many bytes has come; False where it does not, or is not `wanted` any more."""
-        while self._live is not None and self._live.received < size:
-            if not wanted() or not self._live.is_going:
+    def catch_up(self, size: int | None, wanted: Callable[[], bool]) -> bool:
+        """Wait until all of that many bytes has come; False where it does not, or is not `wanted` any more.
+
+        None is a size that nobody over there can tell: then until a while nothing more has come.
+        """
+        begin = last = time.monotonic()
+        while (live := self._live) is not None:
+            now = time.monotonic()
+            is_quiet = now - last >= QUIET_SECONDS or now - begin >= LONGEST_SECONDS
+            if live.received >= size if size is not None else is_quiet:
+                return True
+            if not wanted() or not live.is_going:
                 return False
+            received = live.received
             self._mirror.wait(CATCH_UP_SECONDS)
+            last = time.monotonic() if live.received > received else last
         return True
 
     def leave(self) -> None:
