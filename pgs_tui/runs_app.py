@@ -6,7 +6,7 @@ import gc
 from dataclasses import replace
 from typing import ClassVar
 
-from pgs_tui.goals import Attach, Compare, ListRuns, Replay
+from pgs_tui.goals import Attach, AttachTo, Compare, ListRuns, Replay
 from pgs_tui.listing.row import RunRow
 from pgs_tui.listing.where import folder_of
 from pgs_tui.look import Look
@@ -54,10 +54,13 @@ class RunsApp(ThemedApp):
     def _resume(self, row: RunRow) -> None:
         from engine.rundir import RunDir
         from pgs_tui.runs.launcher import resume
+        from pgs_tui.runs.past import past_of
+        from pgs_tui.runs.source import LocalRun
 
         try:
-            resume(RunDir(row.path))
+            launched = resume(RunDir(row.path))
         except OSError as error:
             self.runs.say(f"the engine cannot be started: {error.strerror}", "warn")
         else:
-            self.exit(Goodbye(next=Attach(row.address, back=self._back)))
+            source = LocalRun(launched.run, process=launched.process, past=past_of(launched.run.events))
+            self.exit(Goodbye(next=AttachTo(source, back=self._back)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from engine.events import Ack, Stamped
 from engine.incidents import Incident
@@ -14,6 +14,7 @@ from pgs_tui.drawing.lines import Role
 from pgs_tui.history.history import History
 from pgs_tui.key_tables.key import Need
 from pgs_tui.runs.follow import Update
+from pgs_tui.runs.source import LocalRun
 from pgs_tui.view import View
 from pgs_tui.widgets.chart_panel import ChartView
 from pgs_tui.widgets.cursor_line import CursorReading
@@ -63,6 +64,7 @@ class LiveRun:
         self._again = again
         self._clock = clock
         self._since = clock()
+        self._begun = source.begun if isinstance(source, LocalRun) else None
         self._intake = Intake(source.run.events)
         self._commands = Commands(source)
         self._update = Update()
@@ -108,9 +110,10 @@ class LiveRun:
         return self._situation().outcome == "running"
 
     @property
-    def outcome(self) -> Outcome:
-        """How the run ended, or that it has not."""
-        return self._situation().outcome
+    def outcome(self) -> Outcome | Literal["unknown"]:
+        """How the run ended, that it has not, or that nobody here can tell."""
+        situation = self._situation()
+        return "unknown" if situation.outcome == "running" and situation.is_untold else situation.outcome
 
     @property
     def age(self) -> float | None:
@@ -137,7 +140,7 @@ class LiveRun:
     @property
     def exit_code(self) -> int:
         """What the run's end means for the exit code of whoever watched it; 0 while it goes on."""
-        end = self.history.end
+        end = self.history.end if not self._is_awaited else None
         return end.exit_code if end is not None else 0 if self.going else 1
 
     def take(self, update: Update) -> None:
@@ -288,7 +291,15 @@ class LiveRun:
             where=self.source.where,
             link=link,
             readonly=self.readonly,
+            is_awaited=self._is_awaited,
         )
+
+    @property
+    def _is_awaited(self) -> bool:
+        """True while an engine that was started from here has told nothing yet."""
+        last = self.history.last_t
+        is_there = self._update.life in ("live", "starting")
+        return is_there and self._begun is not None and last is not None and last < self._begun
 
     def _engine_host(self) -> str | None:
         if self._host is None:

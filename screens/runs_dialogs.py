@@ -111,9 +111,9 @@ class RunsDialogs(RunsPanes, inherit_bindings=False):
             self._work(lambda: self._plan(row), f"looking through {plain(row.id)}")
 
     def _work(self, work: Callable[[], None], said: str) -> None:
-        """In a thread, as a disk may be slow."""
+        """In a thread, as a disk may be slow, and what reads configs takes long to import."""
         self.say(said)
-        self.run_worker(work, thread=True, group="deleting")
+        self.run_worker(work, thread=True, group="working")
 
     def _finish_deletions(self) -> None:
         from pgs_tui.listing.deletion import NotDeletedError, finish
@@ -170,7 +170,7 @@ class RunsDialogs(RunsPanes, inherit_bindings=False):
         self.look_again()
 
     def action_resume(self) -> None:
-        from pgs_tui.listing.resuming import question_before, why_not_resumed
+        from pgs_tui.listing.resuming import why_not_resumed
 
         row = self.chosen_row()
         if row is None:
@@ -184,11 +184,21 @@ class RunsDialogs(RunsPanes, inherit_bindings=False):
         if why := why_not_resumed(row):
             self.say(why, "warn")
             return
+        self._work(lambda: self._look_before_resuming(row), f"reading the config of {plain(row.id)}")
+
+    def _look_before_resuming(self, row: RunRow) -> None:
+        from pgs_tui.listing.resuming import question_before
+
         try:
             question = question_before(row)
         except ValueError as error:
-            self.say(f"its config cannot be used any more: {plain(str(error).splitlines()[0])}", "warn")
-            return
+            why = f"its config cannot be used any more: {plain(str(error).splitlines()[0])}"
+            self.app.call_from_thread(self.say, why, "warn")
+        else:
+            self.app.call_from_thread(self._ask_to_resume, row, question)
+
+    def _ask_to_resume(self, row: RunRow, question: str) -> None:
+        self.key_bar.quiet()
         self._ask_whether("resume", f"{plain(row.id)}: {question}", "Go on with it", lambda: self.resume(row))
 
     def _tell_command(self, row: RunRow) -> None:

@@ -125,7 +125,7 @@ class History(KnownRun):
                 self.incidents.end_with(event)
 
     def _take_phase(self, event: Phase, t: float) -> None:
-        self.phase = event
+        self.phase, self.end = event, None  # behind an end it is another engine that tells of its phase
         if event.name != "paused":
             self._end_pause(t)
         elif self._paused_since is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import time
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from engine.rundir import RunDir, name_of, read_run_info
@@ -83,6 +84,8 @@ class LocalRun:
         self._name = name
         self._process = process
         self._past = past
+        self.begun = time.time() if process is not None else None
+        """When this program started an engine in the folder, unix seconds: what was told before is an earlier one's."""
 
     @property
     def name(self) -> str:

@@ -47,6 +47,9 @@ class Situation:
     readonly: bool = False
     """True where the person has asked that nothing can be changed from here."""
 
+    is_awaited: bool = False
+    """True while an engine that was started from here has told nothing yet: a known end is that of an earlier one."""
+
     @property
     def clock(self) -> float:
         """This machine's time in unix seconds, while `now` is that of the machine where the run is."""
@@ -60,8 +63,13 @@ class Situation:
     @property
     def outcome(self) -> Outcome:
         """How the run ended, or that it has not, as far as the log has been read."""
-        if self.loading:
+        if self.loading or self.is_awaited:
             return "running"
         if self.history.end is not None:
             return self.history.end.status
-        return "killed" if self.life == "gone" else "running"
+        return "killed" if self.life == "gone" and not self.is_untold else "running"
+
+    @property
+    def is_untold(self) -> bool:
+        """True while nobody here can tell whether the run goes on or how it ended: what would say so cannot be read."""
+        return self.life == "unknown" or (self.life == "gone" and self.trouble is not None)

@@ -13,6 +13,8 @@ from screens.readings.situation import OUTCOME_SIGNS, Situation
 from screens.readings.state import State
 
 PHASE_SIGNS: dict[str, tuple[str, Role]] = {"training": ("●", "good"), "paused": ("‖", "warn")}
+STARTING = State("○", "starting", "dim", "○ the engine starts", "then come the data, the model and the first step")
+UNKNOWN = "? nobody here can tell whether its engine lives: the log has no end"
 BUSY: tuple[str, Role] = ("◐", "accent")
 PHASE_NAMES = {"rehearsing": "trying the longest batch"}
 SENTENCES = {
@@ -37,6 +39,8 @@ def state_of(situation: Situation) -> State:
     if situation.loading:
         progress = f" {percent(situation.progress)}" if situation.progress is not None else ""
         return State("◐", f"reading the log{progress}", "accent")
+    if situation.is_awaited:
+        return STARTING
     if situation.life == "foreign":
         return State("○", "log of another tool", "accent")
     state = _of_phase(situation)
@@ -44,6 +48,8 @@ def state_of(situation: Situation) -> State:
         state = replace(state, word=f"{state.word} · past {percent(situation.progress)}")
     if situation.life == "lost":
         return _lost(situation)
+    if situation.life == "unknown":
+        return State("?", "not known", "warn", UNKNOWN, "its run.json, which names its engine, may not be read here")
     return _elsewhere(situation, state) if situation.life == "elsewhere" else state
 
 
@@ -77,7 +83,7 @@ def _of_phase(situation: Situation) -> State:
         sign, role = PHASE_SIGNS["training"]
         return State(sign, "training", role)
     if phase is None:
-        return State("○", "starting", "dim", "○ the engine starts", "then come the data, the model and the first step")
+        return STARTING
     sign, role = PHASE_SIGNS.get(phase.name, BUSY)
     word = plain(PHASE_NAMES.get(phase.name, phase.name)) + _progress(phase)
     since = situation.phase_since

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from pgs_tui.goals import Attach, Compare, ListRuns, Replay
+from engine.rundir import RunDir
+from pgs_tui.goals import Attach, AttachTo, Compare, ListRuns, Replay
 from pgs_tui.listing.labels import read_labels
+from pgs_tui.runs.launcher import Launched
 from pgs_tui.themed_app import Goodbye
 from screens.runs import RunsScreen
 from tests.listing.making import end, fill, make_run
@@ -163,7 +166,12 @@ async def test_resuming_asks_and_starts_the_engine_in_the_runs_own_folder(
     (here / "chats.jsonl").write_text('{"messages": []}\n')
     (run / "config.yaml").write_text(CONFIG.format(model="some/model", trusts="true", data=here / "chats.jsonl"))
     started: list[Path] = []
-    monkeypatch.setattr("pgs_tui.runs.launcher.resume", lambda folder: started.append(folder.path))
+
+    def resume(folder: RunDir) -> Launched:
+        started.append(folder.path)
+        return Launched(folder, subprocess.Popen(("true",)))
+
+    monkeypatch.setattr("pgs_tui.runs.launcher.resume", resume)
     async with listed(runs) as (screen, pilot):
         await pilot.press("R")
         await until(pilot, lambda: "Go on with it" in shown(pilot))
@@ -176,7 +184,8 @@ async def test_resuming_asks_and_starts_the_engine_in_the_runs_own_folder(
         await until(pilot, lambda: "Go on with it" in shown(pilot))
         await pilot.press("up", "enter")
         await until(pilot, lambda: screen.app.return_value)
-        assert started == [run] and screen.app.return_value.next.run == str(run)
+        goal = screen.app.return_value.next
+        assert started == [run] and isinstance(goal, AttachTo) and goal.source.run.path == run and goal.back
 
 
 async def test_why_a_run_cannot_go_on_is_said(runs: Path) -> None:

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import json
+import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from engine.events import Checkpoint, End, Event, Phase
+from engine.rundir import RunDir
+from pgs_tui.goals import AttachTo
 from pgs_tui.runs.follow import Update
 from pgs_tui.runs.life import Life
+from pgs_tui.runs.source import LocalRun
 from screens.readings.age import age_of, next_change
 from tests.pgs_tui.making import stamped, step
 from tests.screens.hosting import hosted, screen_text
-from tests.screens.scenes import START
+from tests.screens.scenes import START, training
 
 SAVED = Checkpoint(step=3, path="checkpoints/step-3", seconds=1, bytes=1)
 DONE = End(status="finished", reason="", exit_code=0, last_step=3)
@@ -144,3 +149,30 @@ def test_an_age_is_told_as_closely_as_it_matters(seconds: float, words: str) -> 
     assert age_of(seconds) == words
     assert age_of(seconds + next_change(seconds) + 1e-6) != words
     assert age_of(seconds + next_change(seconds) * 0.9) == words
+
+
+async def test_an_engine_that_was_just_started_is_starting_whatever_the_one_before_has_told(tmp_path: Path) -> None:
+    with subprocess.Popen(("cat",), stdin=subprocess.PIPE) as process:
+        source = LocalRun(RunDir(tmp_path), "quickstart", process)
+        source.begun = 2000.0
+        async with hosted(tmp_path, (120, 36), goal=AttachTo(source), now=2001.0) as (app, pilot):
+            await app.deliver(pilot, replace(training(), events=(*training().events, *stamped(DONE, start=1500.0))))
+            assert "○ starting" in app.texts["status"] and "the engine starts" in app.texts["banner"]
+            assert "run goes on" in app.texts["keys"] and app.live.exit_code == 0
+            news = stamped(Phase(name="loading model"), start=2003.0)
+            await app.deliver(pilot, Update(events=news, life="live"))
+            assert "loading model" in app.texts["status"]
+            assert process.stdin is not None
+            process.stdin.close()
+
+
+async def test_an_engine_that_was_started_and_is_gone_without_a_word_leaves_the_end_that_is_known(
+    tmp_path: Path,
+) -> None:
+    with subprocess.Popen(("true",)) as process:
+        source = LocalRun(RunDir(tmp_path), "quickstart", process)
+        source.begun = 2000.0
+    async with hosted(tmp_path, (120, 36), goal=AttachTo(source), now=2001.0) as (app, pilot):
+        told = (*training().events, *stamped(DONE, start=1500.0))
+        await app.deliver(pilot, replace(training(), events=told, life="gone", exit_code=2))
+        assert "✔ finished" in app.texts["status"]
