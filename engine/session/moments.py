@@ -7,7 +7,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """What the run is at; each field ends the sentence of a command: it stops ..., pauses ..., goes on ..."""
+    """What the run is at; each field ends the sentence of a command: it stops ..., pauses ..., goes on ...
+
+    An empty one says that it does not come to that any more.
+    """
 
     stops: str
     pauses: str
@@ -22,6 +25,8 @@ MADE_READY = Moment(
     goes_on="as soon as the run is ready",
     later="as soon as the run is ready",
 )
+_GIVES_UP = "; one that waits for space on the disk is given up"
+LAST_SAVE = Moment(stops=f"when the last save is over{_GIVES_UP}", pauses="", goes_on="with the last save", later="")
 _LONG_WORK = {
     "rehearsing": "when the rehearsal is over",
     "compiling": "when the kernels are compiled",
@@ -36,8 +41,7 @@ def moment_of(phase: str, step: int) -> Moment:
         return within_evaluation(step)
     if (when := _LONG_WORK.get(phase)) is None:
         return between_steps(step)
-    gives_up = "; one that waits for space on the disk is given up" if phase == "saving" else ""
-    return Moment(f"{when}{gives_up}", when, when, when)
+    return Moment(f"{when}{_GIVES_UP if phase == 'saving' else ''}", when, when, when)
 
 
 def between_steps(step: int) -> Moment:

@@ -21,6 +21,7 @@ from engine.session.stop import StopSwitch
 
 PATIENCE_SECONDS = 1.5
 """The training has not looked for so long: the monitor does."""
+TOO_LATE = "all steps are done: the run ends with its last save"
 _LAST_LOOKS = 100
 """Looks at the end, each of which takes only some lines: who never ceases to ask does not keep a run from its end."""
 _PROMISES = {"checkpoint": "saves", "evaluate": "evaluates", "scale_lr": "changes the learning rate"}
@@ -89,6 +90,8 @@ class Orders:
             for asked in self._inbox.poll():
                 if isinstance(asked, Refused):
                     self._answer(asked, False, asked.why)
+                elif asked.cmd in _PROMISES and not self._moment().later:
+                    self._answer(asked, False, TOO_LATE)
                 elif asked.cmd in _PROMISES:
                     self._waiting.append(asked)
                     self._answer(asked, True, f"{_PROMISES[asked.cmd]} {self._moment().later}", later=True)
@@ -104,6 +107,8 @@ class Orders:
                 self._stop.request(f"asked to stop by {command.by}")
             case "pause" if self._stop.reason is not None:
                 self._answer(command, False, f"is stopping ({self._stop.reason})")
+            case "pause" if not moment.pauses:
+                self._answer(command, False, TOO_LATE)
             case "pause":
                 self._answer(command, True, self._words_of_pause(moment, is_paused))
                 self._has_pause = True

@@ -15,7 +15,7 @@ from engine.session.answering import Answering
 from engine.session.console import Console
 from engine.session.control import ControlInbox
 from engine.session.failures import Whereabouts
-from engine.session.moments import MADE_READY, Moment, moment_of
+from engine.session.moments import LAST_SAVE, MADE_READY, Moment, moment_of
 from engine.session.orders import Orders
 from engine.session.readings import Readings
 from engine.session.stop import StopSwitch
@@ -41,6 +41,8 @@ class Session:
     """The monitor's, for those who judge by them."""
     followers: list[Callable[[Event], None]] = field(default_factory=list)
     """Get each event when it stands in the log."""
+    saves_last: bool = False
+    """All steps are done, and only the model is still to be saved."""
     _phase: str = ""
     _last_progress: float = 0.0
 
@@ -67,6 +69,8 @@ class Session:
 
     def moment(self) -> Moment:
         """What the run is at, for who is asked something and is not the training itself."""
+        if self.saves_last:
+            return LAST_SAVE
         return MADE_READY if self.stop.ends_at_once else moment_of(self._phase, self.where.step)
 
     def progress(self, name: str, done: int, total: int, unit: str) -> None:

@@ -337,6 +337,7 @@ class Trainer:
         step = self.progress.step
         if not is_due(self.progress.step, self.config.data.eval_every):
             self.evaluate()
+        self.session.saves_last = True
         path = self.saver.save_final(step, self.state(), is_best=self.progress.best_step == step)
         done = (
             f"all {step} steps are done"

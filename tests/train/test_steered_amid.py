@@ -16,6 +16,7 @@ from engine.events.control_file import append_command
 from engine.events.control_line import CommandName, new_command, who
 from engine.exit_codes import DISK_FULL
 from engine.rundir import RunDir, create_run_dir, liveness
+from engine.session.orders import TOO_LATE
 
 from .conftest import ENVIRONMENT, read_events
 
@@ -145,5 +146,6 @@ def test_a_stop_while_the_model_is_loaded_ends_the_run_there(held: Callable[...,
 def test_a_stop_while_the_last_save_waits_for_space_gives_it_up(held: Callable[..., Held]) -> None:
     engine = held("--train.max_steps", 2, "--data.eval_dataset", "null", "final", opened=("load", "evaluation", "step"))
     wait_for(lambda: [alert for alert in engine.events(Alert) if "waits for space" in alert.meaning])
-    assert engine.asked("stop")().startswith("stops when the save is over; one that waits for space on the disk is")
+    assert engine.asked("pause")() == engine.asked("evaluate")() == f"no: {TOO_LATE}"
+    assert engine.asked("stop")().startswith("stops when the last save is over; one that waits for space")
     assert engine.process.wait(60) == DISK_FULL != FAILED
