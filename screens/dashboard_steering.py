@@ -91,7 +91,7 @@ class DashboardSteering(DashboardShowing):
             try:
                 live.ask(command, **args)
             except OSError as error:
-                self.app.call_from_thread(self.say, f"{command} could not be sent: {error}", "bad")
+                self.app.call_from_thread(self.say, f"{command} could not be sent: {error.strerror or error}", "bad")
             else:
                 self.app.call_from_thread(self.say, said)
 
