@@ -132,6 +132,8 @@ class PgsApp(ThemedApp):
     def _launch(self, checked: Checked) -> None:
         self._launching = True
         self.dashboard.announce("starting the engine")
+        if checked.warning:
+            self.dashboard.say(checked.warning, "warn")
         self.run_worker(lambda: self._start(checked), thread=True, group="opening")
 
     def _start(self, checked: Checked) -> None:

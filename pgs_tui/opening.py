@@ -23,15 +23,17 @@ _GOING = (*_GOING_HERE, "elsewhere")
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """A config that can be trained, and the runs of it that are going already."""
+    """A config that can be trained, the runs of it that are going already, and what whoever starts it must know."""
 
     recipe: Recipe
     going: tuple[RunDir, ...]
+    warning: str = ""
 
 
 def check(config: Path, overrides: tuple[str, ...]) -> Checked:
     """Load the config as the engine will. Raises ValueError, whose text names every problem."""
     from engine.config import load_config
+    from pgs_tui.picking.words import code_of
 
     loaded = load_config(config, list(overrides))
     recipe = Recipe(
@@ -41,7 +43,8 @@ def check(config: Path, overrides: tuple[str, ...]) -> Checked:
         output_dir=Path(loaded.config.train.output_dir),
         resume=loaded.config.train.resume_from == "auto",
     )
-    return Checked(recipe, going(loaded.name))
+    model = loaded.config.model
+    return Checked(recipe, going(loaded.name), code_of(model.name_or_path) if model.trust_remote_code else "")
 
 
 def going(name: str) -> tuple[RunDir, ...]:

@@ -103,7 +103,6 @@ def test_profile_without_a_screen_prints_the_estimate(tmp_path: Path, monkeypatc
         (["runs", "a", "b"], "runs takes one folder"),
         (["attach", "-oProxyCommand=x@host:run"], "unknown option"),
         (["attach", "me@-host:run"], "is no host that ssh could be given"),
-        (["--once", "box:run", "--at", "3"], "played on the machine where it is"),
         (["--gpu", "h200"], "tells no memory"),
     ],
 )

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import io
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
 
+from engine.rundir import RunDir
+from pgs_tui.app import PgsApp
 from pgs_tui.goals import StartConfig
 from pgs_tui.look import Look
 from pgs_tui.picking.as_text import print_configs
+from pgs_tui.runs.launcher import Launched, Recipe
 from pgs_tui.themed_app import Goodbye
 from tests.screens.hosting import screen_text
 from tests.screens.inspecting import until
 from tests.screens.picking import picker, texts, write_config
+
+ROOT = Path(__file__).parents[2]
 
 
 def write_trusting(path: Path, model: str = "some/model") -> Path:
@@ -94,3 +102,31 @@ def test_the_list_without_a_terminal_says_so_too(here: Path) -> None:
     out = io.StringIO()
     assert print_configs(here, here / "none", out) == 0
     assert "runs the model's own code (model.trust_remote_code)" in out.getvalue()
+
+
+@pytest.mark.parametrize("width", [60, 120])
+async def test_whoever_names_the_config_is_told_and_not_asked(here: Path, width: int) -> None:
+    path = write_trusting(here / "a.yaml")
+    (here / "run").mkdir()
+    started: list[Recipe] = []
+
+    def start(recipe: Recipe) -> Launched:
+        started.append(recipe)
+        return Launched(RunDir(here / "run"), subprocess.Popen(("true",)))
+
+    app = PgsApp(StartConfig(path, (), "a"), Look(), start)
+    async with app.run_test(size=(width, 24)) as pilot:
+        await until(pilot, lambda: started)
+        await until(pilot, lambda: "model.trust_remote_code is on: Python code" in screen_text(app)[-1])
+        assert len(app.screen_stack) == 1
+
+
+def test_in_plain_a_note_says_so_first(here: Path) -> None:
+    path = write_trusting(here / "a.yaml")
+    words = (sys.executable, "-m", "pgs_tui", str(path), "--plain", "--train.output_dir", str(here / "runs"))
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1", "HF_HOME": str(here / "hub")}
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment) as train:
+        assert train.stdout is not None
+        note = next(line for line in train.stdout if line.startswith("note: "))
+        train.kill()
+    assert "model.trust_remote_code: Python code that comes with some/model runs on this machine" in note
