@@ -19,7 +19,7 @@ from engine.events.growing import GrowingFile
 from engine.exit_codes import FAILED, USAGE_ERROR
 from engine.printing.outcome import print_json, told
 from engine.printing.visible import Signs
-from engine.rundir import RunDir, liveness, resolve_run
+from engine.rundir import RunDir, liveness, resolve_run, why_unreadable
 from engine.session.control import why_not_obeyed
 
 SECONDS = 0.1
@@ -74,6 +74,10 @@ def _problem(options: argparse.Namespace, overrides: list[str]) -> str | None:
 
 def _control(run: RunDir, command: Command, options: argparse.Namespace) -> int:
     state = liveness(run)
+    if state == "unreadable":
+        raise UserError(
+            f"Nobody here can tell whether the run {run.id} goes on: it may not be read ({why_unreadable(run)})."
+        )
     if state not in _GOING:
         raise UserError(f"The run {run.id} is over: {_OVER.get(state, state)}. No engine reads its commands any more.")
     if why := why_not_obeyed(run.control, _engine_user(run)):

@@ -44,7 +44,7 @@ def watch(source: Source, out: TextIO, wait: Callable[[float], None] = time.slee
     end: End | None = None
     last_text = ""
     while True:
-        life, loading = "", False
+        life, loading, trouble = "", False, None
         for update in follower.poll():
             for text in update.log:
                 print(last_text := plain(text), file=out, flush=True)
@@ -56,7 +56,7 @@ def watch(source: Source, out: TextIO, wait: Callable[[float], None] = time.slee
             for one in () if update.preview else update.events:
                 if isinstance(one.event, End | Start):  # a process that has started undoes the end of the one before
                     end = one.event if isinstance(one.event, End) else None
-            life, loading = update.life, update.loading
+            life, loading, trouble = update.life, update.loading, update.trouble
         if loading:  # the rest of the past may hold another start
             if follower.pause:
                 wait(follower.pause)
@@ -68,6 +68,7 @@ def watch(source: Source, out: TextIO, wait: Callable[[float], None] = time.slee
                 print(plain(f"{end.status} at step {end.last_step}: {end.reason}"), file=out, flush=True)
             return end.exit_code
         if life == "gone":
-            print("killed: the engine vanished without a last event", file=out, flush=True)
+            unread = f"the engine is gone, and its log cannot be read: {plain(trouble or '')}"
+            print(unread if trouble else "killed: the engine vanished without a last event", file=out, flush=True)
             return 1
         wait(follower.pause)

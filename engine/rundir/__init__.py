@@ -15,6 +15,7 @@ from engine.rundir.judging import (
     judged,
     last_end,
     liveness,
+    why_unreadable,
 )
 from engine.rundir.layout import RunDir, create_run_dir, is_run_dir
 from engine.rundir.naming import RunNotFoundError, has_checkpoint, resolve_run, unfinished_runs
@@ -54,5 +55,6 @@ __all__ = [
     "run_info_of",
     "this_process",
     "unfinished_runs",
+    "why_unreadable",
     "write_run_info",
 ]

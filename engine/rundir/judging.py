@@ -15,7 +15,7 @@ from engine.rundir.layout import RunDir
 from engine.rundir.processes import boot_id, pid_namespace, process_start
 
 Ended = Literal["finished", "stopped", "failed"]
-Liveness = Literal["starting", "live", "killed", "elsewhere", "lost"] | Ended
+Liveness = Literal["starting", "live", "killed", "elsewhere", "lost", "unreadable"] | Ended
 STARTING_SECONDS = 60
 """How long a run directory without `run.json` counts as a run that is just starting."""
 QUIET_SECONDS = 60
@@ -37,12 +37,30 @@ class ProcessFacts:
 
 
 def liveness(run: RunDir, now: float | None = None) -> Liveness:
-    """Whether the run goes on, or how it ended, as far as this machine can see; `judged` says what the words mean."""
+    """Whether the run goes on, or how it ended, as far as this machine can see; `judged` says what the words mean.
+
+    `unreadable`: nobody here knows, since what would tell it is there and cannot be read.
+    """
     now = time.time() if now is None else now
     info = read_run_info(run)
     if info is None:
-        return _liveness_without_info(run, now)
-    return judged(info, facts_here(info.pid), last_end(run.events), _silent_for(run, now))
+        found = _liveness_without_info(run, now)
+    else:
+        found = judged(info, facts_here(info.pid), last_end(run.events), _silent_for(run, now))
+    is_known = found in ("live", "finished", "stopped", "failed")
+    return found if is_known or why_unreadable(run) is None else "unreadable"
+
+
+def why_unreadable(run: RunDir) -> str | None:
+    """Why it cannot be told how a run is: `events.jsonl: Permission denied`. None for files that are just not there."""
+    for path in (run.events, run.run_json):
+        try:
+            path.open("rb").close()
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError as error:
+            return f"{path.name}: {error.strerror or error}"
+    return None
 
 
 def judged(

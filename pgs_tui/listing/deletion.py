@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from engine.rundir import RunDir, is_run_dir, liveness
+from engine.rundir import RunDir, is_run_dir, liveness, why_unreadable
 from pgs_tui.listing.finding import REMOVED
 from pgs_tui.listing.row import GOING
 from pgs_tui.listing.sizes import BLOCK_BYTES
@@ -43,7 +43,10 @@ def deletion_of(path: Path, below: Path | None) -> Deletion:
     Raises NotDeletedError.
     """
     _refuse_others(path, below)
-    if liveness(RunDir(path)) in GOING:
+    life = liveness(RunDir(path))
+    if life == "unreadable":
+        raise NotDeletedError(f"{path.name} may not be read ({why_unreadable(RunDir(path))}): it may be going on")
+    if life in GOING:
         raise NotDeletedError(f"{path.name} is still going on; stop it first")
     with _locked(path):
         return _looked_through(path)

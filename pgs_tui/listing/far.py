@@ -29,6 +29,7 @@ PATIENCE = 60.0
 MOST_RUNS = 2000
 MOST_PART_BYTES = 2 * MOST_BYTES
 """Of each part; what is longer is none of ours, and dropped."""
+UNREAD = "may not be read: events.jsonl holds something, and nothing of it comes"
 _KIB = 1024
 
 
@@ -104,11 +105,14 @@ def _row(told: Mapping[str, bytes], place: _Place, now: float) -> RunRow:
     answer = Answer(tuple(told.items()))
     name = told["name"].decode(errors="surrogateescape")
     path = place.folder if name == "." else place.folder / name
+    shown = path.name if name == "." else name
     facts = facts_of(answer, now)
     info, (summary, is_whole) = facts.info, _summary(answer, facts)
+    if facts.log is not None and facts.log.size and not answer["tail"]:
+        return RunRow(path=path, shown=shown, name=name_in(path.name), where=place.target, trouble=UNREAD)
     return RunRow(
         path=path,
-        shown=path.name if name == "." else name,
+        shown=shown,
         name=info.name if info else name_in(path.name),
         where=place.target,
         life=_life(facts, summary, now),

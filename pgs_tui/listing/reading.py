@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.events.summary import FILE_NAME, MOST_BYTES, RunSummary, summary_of_text
-from engine.rundir import Liveness, RunDir, RunInfo, facts_here, judged, liveness, read_run_info
+from engine.rundir import Liveness, RunDir, RunInfo, facts_here, judged, liveness, read_run_info, why_unreadable
 from pgs_tui.listing.labels import read_labels
 from pgs_tui.listing.row import RunRow
 
@@ -37,11 +37,15 @@ def read_row(folder: Path, shown: str, known: KnownSummary | None = None) -> Run
         return RunRow(path=folder, shown=shown, name=folder.name, trouble=f"may not be read: {error.strerror}")
     info = read_run_info(run)
     log = _log_of(run, known)
+    life = life_of(run, info, log.summary)
+    if life == "unreadable":
+        trouble = f"may not be read: {why_unreadable(run)}"
+        return RunRow(path=folder, shown=shown, name=name_in(folder.name), trouble=trouble)
     return RunRow(
         path=folder,
         shown=shown,
         name=info.name if info else name_in(folder.name),
-        life=life_of(run, info, log.summary),
+        life=life,
         started=info.started if info else _made(folder),
         host=info.host if info else "",
         started_by=info.started_by if info else "",

@@ -19,9 +19,10 @@ STATES: dict[Liveness, tuple[str, str]] = {
     "failed": ("✖", "failed"),
     "killed": ("✖", "killed"),
     "lost": ("✖", "lost"),
+    "unreadable": ("✖", "unreadable"),
 }
 """A sign and a word for each state of a run."""
-UNREADABLE = ("✖", "unreadable")
+UNREADABLE = STATES["unreadable"]
 PAUSED = ("‖", "paused")
 FOREIGN = ("◇", "foreign")
 NOTHING = "–"
@@ -159,6 +160,7 @@ _LONG: dict[Liveness, str] = {
     "failed": "failed",
     "killed": "was killed: its engine is gone and has not said why",
     "lost": "was lost sight of: it trained elsewhere, and its log has been silent since",
+    "unreadable": "may not be read",
 }
 
 

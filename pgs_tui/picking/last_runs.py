@@ -66,7 +66,7 @@ def _told(run: RegisteredRun, start: Start | None) -> LastRun:
     return LastRun(
         id=run.id,
         path=run.path,
-        life=row.life or "killed",
+        life=row.life or "unreadable",
         started=run.started,
         step=summary.step if summary else None,
         total_steps=summary.total_steps if summary and summary.total_steps else start.total_steps if start else None,

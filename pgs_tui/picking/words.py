@@ -22,6 +22,7 @@ RUN_WORDS: dict[Liveness, tuple[str, str]] = {
     "failed": ("✖", "failed"),
     "killed": ("✖", "was killed"),
     "lost": ("✖", "was lost sight of"),
+    "unreadable": ("?", "may not be read"),
 }
 """A sign and words for each state of a run."""
 _SPANS = ((86400.0 * 7, "w"), (86400.0, "d"), (3600.0, "h"), (60.0, "m"))

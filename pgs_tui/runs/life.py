@@ -9,9 +9,12 @@ from typing import Literal
 
 from engine.rundir import Liveness, RunDir, RunInfo, facts_here, judged, liveness, read_run_info
 
-Life = Literal["starting", "live", "gone", "elsewhere", "lost", "foreign"]
-"""`elsewhere`: where this machine cannot look; `lost`: so, and silent for long; `foreign`: a log of another tool."""
+Life = Literal["starting", "live", "gone", "elsewhere", "lost", "unknown", "foreign"]
+"""`elsewhere`: where this machine cannot look; `lost`: so, and silent for long; `unknown`: what would tell it cannot be
+read; `foreign`: a log of another tool.
+"""
 _LIVES: dict[Liveness, Life] = {"live": "live", "killed": "gone", "elsewhere": "elsewhere", "lost": "lost"}
+_WITHOUT_INFO: dict[Liveness, Life] = {"starting": "starting", "unreadable": "unknown"}
 
 
 @dataclass
@@ -31,8 +34,9 @@ class Engine:
         self.info = read_run_info(self.run) or self.info
         if self.info is not None:
             return self._known(self.info), exit_code
-        is_starting = self.process is None and liveness(self.run) == "starting"
-        return ("starting" if is_starting else "gone"), exit_code
+        if self.process is not None:
+            return "gone", exit_code
+        return _WITHOUT_INFO.get(liveness(self.run), "gone"), None
 
     def _known(self, info: RunInfo) -> Life:
         return _LIVES[judged(info, facts_here(info.pid), None, self._silent_for())]

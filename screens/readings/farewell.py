@@ -21,6 +21,8 @@ def farewell_of(situation: Situation, run_id: str, address: str, again: str) -> 
         return f"{name}: {situation.outcome}{where}.{_why(situation)}\nLook again with: {back}"
     if situation.life == "foreign":
         return f"{name}, a log of another tool{where}.\nLook again with: {back}"
+    if situation.is_untold:
+        return f"{name}{where}: whether it goes on cannot be told, its files may not be read.\nLook again with: {back}"
     goes_on = "goes on, as far as is known," if situation.is_cut_off else "goes on"
     return f"{name} {goes_on}{where}. Come back with: {back}"
 

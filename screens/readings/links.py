@@ -27,7 +27,7 @@ def _comes_first_time(situation: Situation, link: LinkStatus) -> bool:
 def _unreadable(situation: Situation) -> State:
     return State(
         sign="?",
-        word="disconnected",
+        word="disconnected" if situation.history.last_t is not None else "unreadable",
         role="bad",
         sentence=f"? the log cannot be read: {plain(situation.trouble or '')}",
         more=f"{_shown(situation)}; it is tried again",

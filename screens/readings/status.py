@@ -41,7 +41,8 @@ def _goes_on(situation: Situation) -> bool:
     """Whether it can be said how long it still takes."""
     phase = situation.history.phase
     is_paused = phase is not None and phase.name == "paused"
-    return situation.outcome == "running" and not (situation.loading or situation.is_cut_off or is_paused)
+    is_seen = not (situation.is_cut_off or situation.is_untold or situation.life == "lost")
+    return situation.outcome == "running" and is_seen and not (situation.loading or is_paused)
 
 
 def _age(situation: Situation) -> tuple[str, Role]:
