@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from engine.events.control_line import CommandName
     from pgs_tui.runs.source import Source
 
-NAMES = {"checkpoint": "checkpoint", "evaluate": "evaluation", "scale_lr": "learning rate"}
+NAMES = {"checkpoint": "checkpoint", "evaluate": "evaluation"}
 """What is put before an answer that does not say itself what was asked."""
 MOST_KNOWN = 1000
 """Answers that are remembered, so that none is told twice."""
@@ -81,8 +81,8 @@ class Commands:
 
 def _words(ack: Ack, from_here: CommandName | None) -> str:
     """`pause: pauses after step 40` to the one who asked, `lena@box: pauses after step 40` to the others."""
-    if from_here is not None:
+    if from_here is not None and from_here != "scale_lr":  # its answer begins with "learning rate"
         return f"{from_here}: {plain(ack.message)}"
     asked = f"{NAMES[ack.cmd]}: " if ack.cmd in NAMES else ""
-    who = f"{plain(ack.by)}: " if ack.by else ""
+    who = f"{plain(ack.by)}: " if ack.by and from_here is None else ""
     return f"{who}{asked}{plain(ack.message)}"

@@ -133,9 +133,8 @@ class DashboardShowing(DashboardDrawing):
         self._show_status()
         if self.live is None:
             return
-        for told in self.live.told():
+        for told in self.live.told():  # the log has them too: the engine writes its answers there itself
             self.say(*told)
-            self._new_log.append(told)
         if not self._held or not self.live.going:
             self._show_log()
             self._show_situation(self.live)
