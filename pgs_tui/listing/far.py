@@ -9,7 +9,7 @@ from pathlib import Path
 
 from engine.events.summary import MOST_BYTES, RunSummary, summary_of_text
 from engine.rundir import Liveness, judged
-from pgs_tui.listing.finding import Tally
+from pgs_tui.listing.finding import LEVELS, MOST_FOLDERS, Tally
 from pgs_tui.listing.labels import labels_of_text
 from pgs_tui.listing.log_end import fold, with_its_end
 from pgs_tui.listing.reading import end_of, name_in
@@ -42,7 +42,7 @@ class _Place:
 
 
 class FarScan:
-    """Looks at the runs in `address` and in the folders directly below it. `run` once."""
+    """Looks at the runs below `address`, as deep as here. `run` once."""
 
     def __init__(self, address: Address) -> None:
         self.tally = Tally()
@@ -72,13 +72,17 @@ class FarScan:
             self._shell.close()
 
     def _rows(self, shell: FarShell) -> Iterator[Found]:
-        answers = _by_run(shell.pieces(LIST, self._address.far_path, TAIL_BYTES, patience=PATIENCE))
-        folder = next(answers).get("folder", b"").decode(errors="surrogateescape").rstrip("\n")
+        answers = _by_run(
+            shell.pieces(LIST, self._address.far_path, TAIL_BYTES, LEVELS, MOST_FOLDERS, patience=PATIENCE)
+        )
+        first = next(answers)
+        self.tally.cut = "cut" in first
+        folder = first.get("folder", b"").decode(errors="surrogateescape").rstrip("\n")
         if not folder:
             raise FileNotFoundError(f"{self._address.target} has no folder {self._address.path or '~'}")
         place = _Place(self._address.target, Path(folder))
         for number, told in enumerate(answers):
-            if number == MOST_RUNS:
+            if number == MOST_RUNS or "cut" in told:
                 self.tally.cut = True
                 return
             yield Found(_row(told, place, time.time()))

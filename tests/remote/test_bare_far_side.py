@@ -76,7 +76,7 @@ def test_its_log_is_followed_from_any_byte(bare: Connection, run: Path) -> None:
 
 
 def test_its_runs_are_listed_steered_and_their_spikes_read(shell: FarShell, run: Path) -> None:
-    listed = shell.ask(LIST, str(run.parent), 4)
+    listed = shell.ask(LIST, str(run.parent), 4, 1, 100)
     assert listed.text("name") == "a run" and listed["tail"] == b"two\n"
     assert shell.ask(APPEND, str(run), '{"cmd": "stop"}').text("result") == "written"
     assert (run / "control.jsonl").read_text() == '{"cmd": "stop"}\n'

@@ -15,6 +15,7 @@ from pgs_tui.listing.as_text import print_runs
 from pgs_tui.listing.far import FarScan
 from pgs_tui.listing.labels import Labels, write_labels
 from pgs_tui.listing.row import RunRow
+from pgs_tui.listing.scanning import LocalScan
 from pgs_tui.listing.words import alerts_in_words
 from pgs_tui.remote.address import Address
 from pgs_tui.remote.ssh import Connection
@@ -50,6 +51,23 @@ def test_it_says_the_same_as_over_there(box: Connection, tmp_path: Path) -> None
     assert (found[going.name].life, found[gone.name].life) == ("live", "killed")
     assert found[going.name].shown == f"deeper/{going.name}" and found["other"].trouble == "its run.json cannot be read"
     assert not list(tmp_path.rglob("PWNED"))
+
+
+def test_it_looks_as_deep_as_here_and_not_without_end(
+    box: Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, runs = tmp_path, []
+    for level in "abcdef":
+        runs.append(make_run(folder, f"below-{level}"))
+        folder = folder / level
+    make_run(tmp_path / "venv", "no run")
+    make_run(tmp_path / "env" / "lib", "no run")
+    (tmp_path / "env" / "pyvenv.cfg").touch()
+    here = {found.row.id for found in LocalScan(tmp_path).run()}
+    assert set(rows(tmp_path)) == here == {run.name for run in runs[:4]}
+    monkeypatch.setattr("pgs_tui.listing.far.MOST_FOLDERS", 3)
+    scan = FarScan(Address(HOST, str(tmp_path)))
+    assert len(list(scan.run())) <= 3 and scan.tally.cut
 
 
 def test_a_long_log_is_told_by_its_summary_and_its_end(box: Connection, tmp_path: Path) -> None:

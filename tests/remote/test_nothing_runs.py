@@ -82,7 +82,7 @@ def test_a_name_and_an_event_are_only_text(shell: FarShell, tmp_path: Path, name
         assert shell.ask(APPEND, path, line).text("result") == "written"
         assert (run / "control.jsonl").read_bytes() == event
         assert shell.ask(SPIKE, path, 7).parts == ()
-        listed = shell.ask(LIST, "./runs", 1 << 16)
+        listed = shell.ask(LIST, "./runs", 1 << 16, 4, 100)
         assert listed["name"] == os.fsencode(name) and listed["tail"] == listed["summary"] == event
     finally:
         shutil.rmtree(home)
