@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from engine.events import End
 from pgs_tui.drawing.lines import Role
 from pgs_tui.format import value, whole
+from pgs_tui.history.history import History
+from pgs_tui.invocation import own_command
 from screens.readings.situation import OUTCOME_SIGNS, Situation
 from screens.readings.states import state_of
 
@@ -17,17 +20,36 @@ def banner_of(situation: Situation, last_words: tuple[str, ...]) -> tuple[str, s
     sign, role = OUTCOME_SIGNS[outcome]
     heard = f"last words: {last_words[-1]}" if last_words else "its log is empty"
     if outcome == "killed":
-        return f"{sign} {_vanished(situation)}", heard, role
+        return f"{sign} {_vanished(situation)}", f"{_to_go_on(situation)}{heard}", role
     end = history.end
     assert end is not None
-    saved = f" · checkpoint {history.checkpoint.path}" if history.checkpoint else ""
-    what = f"{sign} {outcome} at step {whole(end.last_step)}" + (f": {end.reason}" if end.reason else "")
+    what = f"{sign} {outcome} at step {whole(end.last_step)}{_reason(end)}"
     if outcome == "failed":
-        return what, f"exit code {end.exit_code}{saved} · {heard}", role
+        return what, f"{_to_go_on(situation)}exit code {end.exit_code}{_saved(history, end)} · {heard}", role
     best = history.best
     measured = f"best eval {value(best.loss)} at step {whole(best.step)}" if best else "no evaluation"
     kept = ", kept in checkpoints/best" if history.keeps_best else ""
-    return what, measured + kept + saved, role
+    return what, f"{_to_go_on(situation)}{measured}{kept}{_saved(history, end)}", role
+
+
+def _reason(end: End) -> str:
+    """Why it ended; the step has been told already."""
+    reason = end.reason.replace(f" after step {end.last_step}", "", 1)
+    return f": {reason}" if reason else ""
+
+
+def _saved(history: History, end: End) -> str:
+    """The newest checkpoint, where the reason of the end does not tell it."""
+    newest = history.checkpoint
+    return f" · checkpoint {newest.path}" if newest is not None and newest.path not in end.reason else ""
+
+
+def _to_go_on(situation: Situation) -> str:
+    """How to go on with a run that is not done."""
+    is_ours = situation.life != "foreign" and not situation.where
+    has_begun = situation.history.start is not None or situation.history.last_step is not None
+    can_go_on = is_ours and has_begun and situation.outcome != "finished"
+    return f"to go on: R in {own_command()} runs · " if can_go_on else ""
 
 
 def _vanished(situation: Situation) -> str:

@@ -268,6 +268,32 @@ async def test_a_long_reason_is_shown_in_full(tmp_path: Path, size: tuple[int, i
         assert "q leave" in screen_text(app)[-1]
 
 
+@pytest.mark.parametrize("size", [(60, 15), (80, 24)])
+async def test_the_end_is_said_shortly_each_thing_once_and_how_to_go_on(tmp_path: Path, size: tuple[int, int]) -> None:
+    path, asked = "checkpoints/step-1240", "lena@box asked after step 1240, saved as checkpoints/step-1240"
+    async with hosted(tmp_path, size) as (app, pilot):
+        await app.deliver(pilot, training())
+        saved = Checkpoint(step=1240, path=path, seconds=1, bytes=1)
+        end = End(status="stopped", reason=asked, exit_code=0, last_step=1240)
+        await app.deliver(pilot, Update(events=stamped(saved, end), life="gone"))
+        told = " ".join(app.texts["banner"].split())
+        assert told.startswith("■ stopped at step 1 240: lena@box asked, saved as checkpoints/step-1240 ")
+        assert told.count(path) == 1 and "to go on: R in pgs-tui runs" in told
+        assert len(app.texts["banner"].splitlines()) <= 3, "the curves keep their rows"
+
+
+async def test_a_run_that_is_done_is_not_said_to_go_on_a_killed_one_is(tmp_path: Path) -> None:
+    async with hosted(tmp_path) as (app, pilot):
+        await app.deliver(pilot, training())
+        await app.deliver(pilot, Update(life="gone", exit_code=-9))
+        assert "to go on: R in pgs-tui runs" in app.texts["banner"]
+        done = End(
+            status="finished", reason="all 1240 steps are done; the model is in final", exit_code=0, last_step=1240
+        )
+        await app.deliver(pilot, Update(events=stamped(done), life="gone"))
+        assert "the model is in final" in app.texts["banner"] and "to go on" not in app.texts["banner"]
+
+
 async def test_a_killed_engine_is_said_with_its_last_words(tmp_path: Path) -> None:
     async with hosted(tmp_path) as (app, pilot):
         await app.deliver(pilot, training())
