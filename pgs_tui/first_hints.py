@@ -12,7 +12,8 @@ from screens.needs import lacking_at, lacking_in_list
 
 def first_hints(goal: Opened) -> list[tuple[str, str]]:
     """Those of its screen but the ones that can do nothing with what was opened so."""
-    return hints_of(goal.screen, going=goal.screen == "dashboard", lacking=_lacking(goal))
+    goes_on = goal.screen == "dashboard" and (not isinstance(goal, AttachTo) or "control" in goal.source.abilities)
+    return hints_of(goal.screen, goes_on, _lacking(goal))
 
 
 def _lacking(goal: Opened) -> Collection[Need]:

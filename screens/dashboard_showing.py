@@ -193,7 +193,7 @@ class DashboardShowing(DashboardDrawing):
 
     def goes_on(self, live: LiveRun) -> bool:
         """Whether the run needs nobody who looks at it, and goes on."""
-        return live.going
+        return live.going and "control" in live.source.abilities
 
     def say(self, text: str, role: Role = "accent") -> None:
         """For a while, in place of the keys."""

@@ -43,6 +43,9 @@ if TYPE_CHECKING:  # what the first charts do not need is imported after them
     from pgs_tui.runs.alarm import Watchman
     from pgs_tui.runs.source import Source
 
+NOT_TOLD = "its log does not tell this"
+"""What another tool's log has no numbers for."""
+
 
 class LiveRun:
     """`take` updates in the order in which they come; the rest can be asked at any time."""
@@ -177,7 +180,7 @@ class LiveRun:
         """What the chart of that name shows."""
         view = CHARTS[name](self.history, looking)
         if self._update.life == "foreign" and not is_told(self.history, name):
-            return replace(view, curves=None, empty="its log does not tell this")
+            return replace(view, curves=None, empty=NOT_TOLD)
         return view if self.going else replace(view, empty="no step was taken")
 
     def at_cursor(self, looking: Looking) -> CursorReading:
@@ -195,7 +198,8 @@ class LiveRun:
 
     def memory(self) -> MemoryView:
         """What the memory panel shows."""
-        return memory_of(self.history)
+        view = memory_of(self.history)
+        return replace(view, empty=NOT_TOLD) if self._update.life == "foreign" else view
 
     def parts(self, looking: Looking) -> PartsView:
         """What the panel of the time parts shows."""

@@ -31,6 +31,8 @@ class MemoryView:
     """What the peak was expected to consist of, in words."""
     others: tuple[tuple[str, float, float | None], ...] = ()
     """Further cards: name, used and total."""
+    empty: str = "no reading yet"
+    """What to say where nothing is known."""
 
 
 class MemoryPanel(Panel):
@@ -63,13 +65,15 @@ class MemoryPanel(Panel):
         return [joined([alarm, shorter[0]]), *([alarm] if alarm else shorter)] if shorter else [alarm]
 
     def brief(self, width: int) -> Line:
+        if self._view.used is None:
+            return joined([self.title()[:1], line((self._view.empty, "dim"))], "  ")
         head = [self.title()[:1], self.value()]
         return first_fitting([joined([*head, form], "  ") for form in (*self.summary(), ())], width)
 
     def body(self, width: int, height: int) -> Sequence[Line]:
         view = self._view
         if view.used is None:
-            return [line(("no reading yet", "dim"))]
+            return [line((view.empty, "dim"))]
         if height > len(view.parts) + 1 and view.parts:
             return [self._bar(width), *self._part_rows(width), *self._more(width)]
         legend = self._legend()

@@ -101,10 +101,10 @@ def test_the_mirror_goes_when_nobody_looks_any_more() -> None:
 async def test_it_is_played_like_a_run(path: Path, note: str) -> None:
     app = PgsApp(opened(Replay(str(path), at=20)), Look())  # type: ignore[arg-type]
     async with app.run_test(size=(120, 36)) as pilot:
-        await until(pilot, lambda: last_step(app) is not None and "REPLAY" in screen_text(app)[0])
+        await until(pilot, lambda: "log of another tool" in screen_text(app)[0])
+        assert "REPLAY 10x" in screen_text(app)[0]
         await pilot.press("space")
         await pilot.pause()
-        assert "log of another tool" in screen_text(app)[0]
         assert note in "\n".join(screen_text(app))
         await pilot.press("i")
         assert "not known" in screen_text(app)[-1]

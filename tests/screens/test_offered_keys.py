@@ -69,6 +69,7 @@ async def test_a_dashboard_offers_what_can_be_done_with_its_run(tmp_path: Path, 
         for bar in bars:
             for key, hint in hints_of("dashboard"):
                 assert key not in left_out or f"{key} {hint}" not in bar, f"{key} can do nothing there"
+        assert all(("run goes on" in bar) == (kind != "foreign") for bar in bars), "nobody here knows whether it does"
         await app.deliver(pilot, Update(events=stamped(DONE), life="gone"))
         assert "stop…" not in app.texts["keys"] and "run goes on" not in app.texts["keys"]
         await pilot.press("question_mark")

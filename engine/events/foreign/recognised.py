@@ -65,7 +65,7 @@ def _folder(folder: Path) -> Found:
         return Found("tensorboard", folder)
     below = sorted(islice(_folders_of_events(folder), MOST_FOLDERS), key=_newest, reverse=True)
     if next(states_in(folder), None) is not None:
-        beside = f"its event files of TensorBoard tell when each step was: attach {below[0]}" if below else ""
+        beside = f"attach {below[0]}: its event files of TensorBoard tell when each step was" if below else ""
         return Found("trainer_state", folder, beside)
     if below:
         others = len(below) - 1
