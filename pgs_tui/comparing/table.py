@@ -51,8 +51,7 @@ def told_of(
     if cursor is not None:
         index = index_at(here, axis, cursor)
         if index is None:
-            has_ended = cursor > here.positions(axis)[-1]
-            return Told(None, None, why="ended before" if has_ended else "began later")
+            return Told(None, None, why=_why_not_at(cursor, run, axis))
         known = value_at(here, metric, axis, cursor, average)
         return Told(known, here.steps[index], *_apart(known, there, metric, axis, cursor, alpha))
     known = newest(here, metric, average)
@@ -95,6 +94,12 @@ def _has_values(history: History, metric: str) -> bool:
         return bool(history.evals)
     low, high = history.series[metric].extent(0, len(history.steps))
     return low <= high or bool(history.series[metric].marks)
+
+
+def _why_not_at(cursor: float, run: Compared, axis: AxisName) -> str:
+    if cursor <= run.history.positions(axis)[-1]:
+        return "began later"
+    return "not there yet" if run.live.going else "ended before"
 
 
 def _last_common(here: History, there: History, axis: AxisName) -> float | None:

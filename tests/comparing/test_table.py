@@ -4,13 +4,14 @@ from pathlib import Path
 
 import pytest
 
+from engine.events import Stamped
 from pgs_tui.comparing.compared import Compared, compared, short_names
 from pgs_tui.comparing.comparison import Comparison, Shown
 from pgs_tui.comparing.table import delta_words, measured, told_of
 from pgs_tui.runs.follow import Update
 from pgs_tui.runs.source import LocalRun
 from screens.live import LiveRun
-from tests.comparing.made_runs import evaluated, falling, told, write
+from tests.comparing.made_runs import FINISHED, evaluated, falling, told, write
 
 
 @pytest.fixture
@@ -32,9 +33,11 @@ def test_at_the_cursor_the_difference_is_that_of_the_same_step(runs: tuple[Compa
     assert delta_words(found, "loss") == f"+0.500 ({0.5 / falling(100)[59] * 100:+.1f} %)"
 
 
-def test_beyond_a_run_it_says_that_it_had_ended(runs: tuple[Compared, ...]) -> None:
-    found = told_of(runs[0], runs[1], "loss", "step", 150.0, None)
-    assert (found.value, found.delta, found.why) == (None, None, "ended before")
+def test_beyond_a_run_it_says_that_it_had_ended_or_has_still_to_come_there(runs: tuple[Compared, ...]) -> None:
+    going = told_of(runs[0], runs[1], "loss", "step", 150.0, None)
+    assert (going.value, going.delta, going.why) == (None, None, "not there yet")
+    runs[0].live.take(Update(events=(Stamped(2000.0, FINISHED),)))
+    assert told_of(runs[0], runs[1], "loss", "step", 150.0, None).why == "ended before"
 
 
 def test_without_a_cursor_the_newest_values_are_told_but_compared_where_both_have_been(
