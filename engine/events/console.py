@@ -91,8 +91,12 @@ def parse_step(line: str) -> ConsoleStep | None:
     Before it may stand what loggers put there (a time, a level, a name); colours are taken out. A step without any of
     the known values is no step line, unless it says that it was skipped.
     """
-    text = without_commands(line)
-    found = _STEP.search(text)
+    return step_in(without_commands(line))
+
+
+def step_in(text: str) -> ConsoleStep | None:
+    """The same of a line without what steers a terminal."""
+    found = _STEP.search(text) if "step=" in text else None
     if found is None or not is_prefix(text[: found.start()]):
         return None
     step = whole(found["step"])

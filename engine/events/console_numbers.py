@@ -54,6 +54,8 @@ def rate(text: str) -> float | None:
 
 def _with_units(text: str, units: dict[str, float]) -> float | None:
     """The sum of amounts such as `1m` and `02s`."""
+    if text.isascii() and text.removesuffix("s").replace(".", "", 1).isdigit():  # as nearly every line has it
+        return float(text.removesuffix("s")) if text[-1] != "s" or "s" in units else None
     place, total = 0, 0.0
     while place < len(text):
         amount = _AMOUNT.match(text, place)

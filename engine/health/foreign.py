@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 
 from engine.events.console import ConsoleStep
 from engine.events.console_prefix import is_prefix, without_commands
@@ -76,7 +75,7 @@ class ForeignLog:
         is_told = False
         for told in self._lines.take(line):
             is_told = True
-            yield from self._of_step(told if now is not None else self._timed(told, line))
+            yield from self._of_step(told, None if now is not None else self._time_of(told, line))
         if self._lines.is_finished and not self._is_over:
             self._is_over = True
             yield Stamped(self.t, self._end("finished", TOLD_OF))
@@ -89,21 +88,24 @@ class ForeignLog:
         for told in self._lines.rest():
             yield from self._of_step(told)
 
-    def _timed(self, told: ConsoleStep, line: str) -> ConsoleStep:
-        """The step with its time, as long after the step before as the times say that a logger put before both."""
+    def _time_of(self, told: ConsoleStep, line: str) -> float | None:
+        """When the step was, as long after the step before as the times say that a logger put before both.
+
+        None where no logger did, and where the step tells its time itself.
+        """
         if told.t is not None:
             self.has_times = True
-            return told
+            return None
         stamp = seconds_in(line)
         if stamp is None:
-            return told
+            return None
         since, self._stamp = stamp - (self._stamp if self._stamp is not None else stamp), stamp
-        return replace(told, t=self.t + max(since, 0.0))
+        return self.t + max(since, 0.0)
 
-    def _of_step(self, told: ConsoleStep) -> Iterator[Stamped]:
+    def _of_step(self, told: ConsoleStep, t: float | None = None) -> Iterator[Stamped]:
         if self._is_over and not told.is_evaluation:
             self._is_over = self._lines.is_finished = False
-        for event in self._steps.take(told):
+        for event in self._steps.take(told, t):
             yield Stamped(self.t, event)
 
     def _end(self, status: EndStatus, reason: str) -> End:

@@ -29,10 +29,9 @@ def begin_of_dict(line: str) -> int | None:
 def pairs_in(text: str) -> dict[str, float]:
     """The numbers by their names; of a name that stands there twice the first."""
     found: dict[str, float] = {}
-    for match in _PAIR.finditer(text):
-        name = match["one"] or match["two"]
-        written = match["bare"] or match["quoted"] or match["double"] or ""
-        number = read_number(written)
+    for one, two, quoted, double, bare in _PAIR.findall(text):
+        name = one or two
+        number = read_number(bare or quoted or double)
         if number is not None and name not in found:
             found[name] = number
     return found

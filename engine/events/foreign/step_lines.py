@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from engine.events.console import ConsoleStep, parse_step
+from engine.events.console import ConsoleStep, step_in
 from engine.events.console_prefix import is_prefix, without_commands
 from engine.events.foreign.bars import TrainingBar
 from engine.events.foreign.fields import Field, field_of
@@ -41,11 +41,11 @@ class StepLines:
 
     def take(self, line: str) -> Iterator[ConsoleStep]:
         """The steps that are known with this line."""
-        if (told := parse_step(line)) is not None:
+        text = without_commands(line)
+        if (told := step_in(text)) is not None:
             yield from self.rest()
             yield told
             return
-        text = without_commands(line)
         if "|" in text and self._bar.take(text):
             yield from self._place_waiting()
         elif (begin := begin_of_dict(text)) is not None and is_prefix(text[:begin]):

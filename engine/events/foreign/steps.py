@@ -6,10 +6,13 @@ import math
 from collections.abc import Iterator
 
 from engine.events.console import ConsoleStep
-from engine.events.types import Eval, Event, Resume, Step
+from engine.events.types import Eval, Event, Resume, Step, StepMemory, StepTime
 
 LARGEST_BATCH = 1e12
 """More tokens are in no step: something else was logged under these names."""
+
+NO_TIME, NO_MEMORY = StepTime(), StepMemory()
+"""No other tool tells of these."""
 
 
 class ForeignSteps:
@@ -29,14 +32,15 @@ class ForeignSteps:
         self._tokens_seen: float | None = None
         self._best = math.inf
 
-    def take(self, told: ConsoleStep) -> Iterator[Event]:
-        """The events that follow."""
+    def take(self, told: ConsoleStep, t: float | None = None) -> Iterator[Event]:
+        """The events that follow; `t` is when it was told, of a step that does not say so itself."""
         self.unread += bool(told.unread)
         self.total = told.total or self.total
-        if told.t is not None and math.isfinite(told.t):
-            self.t = told.t
+        t = told.t if told.t is not None else t
+        if t is not None and math.isfinite(t):
+            self.t = t
         if not told.is_evaluation:
-            yield from self._trained(told)
+            yield from self._trained(told, has_time=t is not None)
         if told.eval_loss is not None:
             is_best = told.eval_loss < self._best
             self._best = min(told.eval_loss, self._best) if told.eval_loss == told.eval_loss else self._best
@@ -46,7 +50,7 @@ class ForeignSteps:
         """What comes next follows this step, whatever came last."""
         self.last = step
 
-    def _trained(self, told: ConsoleStep) -> Iterator[Event]:
+    def _trained(self, told: ConsoleStep, *, has_time: bool) -> Iterator[Event]:
         before = self.last
         self.last = told.step
         if before is not None and told.step < before:
@@ -54,7 +58,7 @@ class ForeignSteps:
             yield Resume(from_step=told.step - 1, checkpoint="")
         if before is None or told.step != before:
             self.count += 1
-            if told.t is None and before is not None and told.dt is not None and math.isfinite(told.dt):
+            if not has_time and before is not None and told.dt is not None and math.isfinite(told.dt):
                 self.t += told.dt * max(told.step - before, 1)
             yield self._step(told)
 
@@ -72,6 +76,8 @@ class ForeignSteps:
             slots=tokens,
             loss_tokens=0,
             tok_s=told.tok_s if told.tok_s is not None else unknown,
+            time=NO_TIME,
+            mem=NO_MEMORY,
             skipped=told.skipped,
         )
 
