@@ -184,7 +184,10 @@ class PgsApp(ThemedApp):
         assert live is not None, "there is no run whose data could be inspected"
         opening = Opening(rows=message.rows, spike=message.spike, step=message.step)
         arguments = ("--run", str(live.run.path))
-        self.push_screen(InspectScreen(self._goal.name, arguments, self.look, opening, above=True, going=live.going))
+        name, going = self._goal.name, live.going
+        self.push_screen(
+            InspectScreen(name, arguments, self.look, opening, above=True, going=going, readonly=live.readonly)
+        )
 
     def on_dashboard_screen_profiling(self, message: DashboardScreen.Profiling) -> None:
         from screens.profile import ProfileScreen

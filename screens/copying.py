@@ -8,8 +8,13 @@ from pathlib import Path
 from engine.rundir import registry_path
 
 
-def save_copy(text: str, environment: Mapping[str, str]) -> str:
-    """Keep the text, which was sent to the clipboard, beside the registry of runs. Returns what to say about both."""
+def save_copy(text: str, environment: Mapping[str, str], readonly: bool = False) -> str:
+    """Keep the text, which was sent to the clipboard, beside the registry of runs. Returns what to say about both.
+
+    With `readonly` no file is written.
+    """
+    if readonly:
+        return f"sent to the clipboard, and into no file: opened with --readonly{_hint(environment)}"
     path = registry_path().parent / "copied.txt"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -69,12 +69,12 @@ class DashboardActing(DashboardShowing):
 
     def action_write(self) -> None:
         """Write a config with what the alert advises that is being read, or the newest with the focus on the pane."""
+        if self.live is not None and (why_not := self.live.why_not("files")):
+            self.explain(why_not)
+            return
         alert = self.alerts.selected or (self.alerts.newest if self.focused is self.alerts else None)
         if alert is None or self.live is None:
             self.say("a goes to an alert; w then writes a config with what it advises")
-            return
-        if why_not := self.live.why_not("files"):
-            self.explain(why_not)
             return
         from screens.alert_writing import base_of, completed, ways_of, why_nothing_to_write
 

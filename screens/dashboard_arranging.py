@@ -26,6 +26,11 @@ class DashboardArranging(DashboardSeeing):
             self.alerts.close()
             self.read_alert(False)
 
+    def _remember(self) -> None:
+        """For the next time; not by who may write nothing."""
+        if self.live is None or not self.live.readonly:
+            super()._remember()
+
     def action_maximise(self) -> None:
         """The pane in focus alone, else the first one; among the others again where one was alone."""
         visible = self.arrangement.visible(self.room)

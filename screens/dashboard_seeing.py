@@ -70,7 +70,7 @@ class DashboardSeeing(DashboardMarks):
         chosen = [focused] if isinstance(focused, Drawn) else [one for one in self.drawn if one.display]
         text = "\n".join(text_of(row).rstrip() for drawn in chosen for row in drawn.lines) + "\n"
         self.app.copy_to_clipboard(text)
-        self.say(save_copy(text, os.environ))
+        self.say(save_copy(text, os.environ, self.live is not None and self.live.readonly))
 
     def action_next_pane(self) -> None:
         self.focus_next()

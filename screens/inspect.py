@@ -29,7 +29,7 @@ class InspectScreen(InspectMoving, inherit_bindings=False):
     """`arguments` name the config or the run for `pgs inspect`. It reports with `Leaving` and `Refused`.
 
     `above` says that there is a screen to go back to, `going` that a run goes on there. `command` replaces that of
-    the inspector; tests do that.
+    the inspector; tests do that. With `readonly` what is copied goes into no file.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = list(bindings_of("inspect"))
@@ -52,12 +52,14 @@ class InspectScreen(InspectMoving, inherit_bindings=False):
         above: bool = False,
         going: bool = False,
         command: Sequence[str] | None = None,
+        readonly: bool = False,
     ) -> None:
         super().__init__(name, Inspecting(opening or Opening()), look, going)
         self._arguments = tuple(arguments)
         self._ascii_only = look.ascii_only
         self._above = above
         self._command = command
+        self._readonly = readonly
 
     def on_mount(self) -> None:
         self.call_after_refresh(self._start)
@@ -177,7 +179,7 @@ class InspectScreen(InspectMoving, inherit_bindings=False):
 
         text = self._copied()
         self.app.copy_to_clipboard(text)
-        self.say(save_copy(text, os.environ))
+        self.say(save_copy(text, os.environ, self._readonly))
 
     def _copied(self) -> str:
         """The whole sample as it is rendered, or the lines of another pane."""

@@ -178,7 +178,7 @@ class ProfilePanes(Screen[None], inherit_bindings=False):
         shown = [one for one in (self.room, *self.panes) if one.display]
         text = "\n".join(text_of(row).rstrip() for drawn in shown for row in drawn.lines) + "\n"
         self.app.copy_to_clipboard(text)
-        self.say(save_copy(text, os.environ))
+        self.say(save_copy(text, os.environ, self.readonly))
 
     def action_help(self) -> None:
         from screens.help import HelpScreen

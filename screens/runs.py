@@ -231,7 +231,7 @@ class RunsScreen(RunsDialogs, inherit_bindings=False):
         chosen = self.details if self.focused is self.details else self.list
         text = "\n".join(text_of(row).rstrip() for row in chosen.lines) + "\n"
         self.app.copy_to_clipboard(text)
-        self.say(save_copy(text, os.environ))
+        self.say(save_copy(text, os.environ, self.readonly))
 
     def action_help(self) -> None:
         from screens.help import HelpScreen

@@ -129,7 +129,10 @@ class ReplayFollower(Follower):
         return (note for note in played.notes if note not in self._notes_told)
 
     def _what_is_shown(self) -> Iterator[str]:
-        """Of a run that stands at a step, which nobody sees played."""
+        """That a step does not exist which was asked for; of a run that stands at a step, which nobody sees played."""
+        (_, last), asked = self._playback.ends, self._at
+        if asked is not None and asked > last:
+            yield f"there is no step {asked:,}: the last one is {last:,}"
         if not self._plays:
             step = self._playback.step
             yield f"this is the run as it was after step {step:,}" if step is not None else BEFORE_THE_FIRST

@@ -120,6 +120,16 @@ def test_what_follows_a_step_belongs_to_it_and_the_next_step_does_not(run: RunDi
     assert any(one.code == "SPIKE_SKIPPED" and one.step == 200 for one in history.incidents.all())
 
 
+@pytest.mark.parametrize("plays", [True, False])
+def test_a_step_that_the_run_never_came_to_is_said_not_to_exist(run: RunDir, plays: bool) -> None:
+    def notes(at: int) -> list[str]:
+        follower = ReplayFollower(run.events, run.console_log, Playback(1.0, Hand()), "gone", at, plays)
+        return [note for update in follower.poll() for note in update.notes]
+
+    assert any(note.startswith("there is no step 9,999: the last one is ") for note in notes(9999))
+    assert not any("there is no step" in note for note in notes(100))
+
+
 def test_a_gap_of_an_hour_is_skipped(run: RunDir) -> None:
     clock = Hand()
     watcher, playback = watching(run, clock)

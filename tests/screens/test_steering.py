@@ -133,7 +133,11 @@ def readonly(path: Path) -> AttachTo:
 
 
 @pytest.mark.parametrize("size", SIZES)
-async def test_readonly_takes_away_every_key_that_writes_and_says_so(tmp_path: Path, size: tuple[int, int]) -> None:
+async def test_readonly_takes_away_every_key_that_writes_and_says_so(
+    tmp_path: Path, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     files = set(tmp_path.iterdir())
     async with hosted(tmp_path, size, goal=readonly(tmp_path)) as (app, pilot):
         start = training()
@@ -143,7 +147,11 @@ async def test_readonly_takes_away_every_key_that_writes_and_says_so(tmp_path: P
         for key in ("x", "P", "C", "E", "r", "e"):
             await pilot.press(key)
             assert app.screen is app.dashboard and "--readonly" in app.texts["keys"], key
-        await pilot.press("a", "w")
+        await pilot.press("w")
+        assert "no key writes a file" in app.texts["keys"], "nor is it said what w would write"
+        await pilot.press("c")
+        assert "into no file" in app.texts["keys"] and app.clipboard
+        await pilot.press("5", "5", "a", "w")
         assert app.screen is app.dashboard and "no key writes a file" in app.texts["keys"]
         await pilot.press("ctrl+c")
         assert isinstance(app.screen, Confirm) and "Stop the run" not in " ".join(screen_text(app))
