@@ -10,11 +10,12 @@ from pgs_tui.remote.far_shell import FarShell
 from pgs_tui.remote.mirror import Mirror
 from pgs_tui.remote.programs import PART
 
-FIRST_BYTES = 512 * 1024
-LEAST_BYTES = 64 * 1024
+FIRST_BYTES = 64 * 1024
+LEAST_BYTES = 16 * 1024
 MOST_BYTES = 8 * 2**20
 USUAL_SECONDS = 0.7
 """One stretch is fetched after the other, each as long as comes in about that time: the live log waits no longer."""
+MOST_GROWTH = 4.0
 
 
 class Backlog:
@@ -72,5 +73,11 @@ class Backlog:
             if len(data) < wanted or self._closed:  # it was cut over there: the next look at it will tell
                 return
             self._mirror.put(begin, data)
-            count = min(max(count * 2 if seconds < USUAL_SECONDS else count // 2, LEAST_BYTES), MOST_BYTES)
+            count = next_count(count, seconds)
             begin, hole_end = self._mirror.hole_after(begin)
+
+
+def next_count(count: int, seconds: float) -> int:
+    """How long the next stretch should be, in bytes, where `count` bytes came in so many seconds."""
+    growth = USUAL_SECONDS / max(seconds, USUAL_SECONDS / MOST_GROWTH)
+    return min(max(int(count * growth), LEAST_BYTES), MOST_BYTES)

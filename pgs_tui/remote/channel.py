@@ -10,6 +10,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import IO
 
 from pgs_tui.remote.lost import LinkLostError, LinkSilentError, lost
@@ -20,14 +21,28 @@ _LAST_WORDS_SECONDS = 1.0
 """What a program says of its end comes with it, or a moment later."""
 
 
+@dataclass(slots=True)
+class LineSigns:
+    """When anything came last through a line (monotonic seconds): on a slow one an answer stands behind other bytes."""
+
+    last: float = 0.0
+
+
 class Channel:
     """A program with pipes, in a session of its own: it has no terminal to ask on, and Ctrl-C is not for it.
 
-    `read` and `write` are for one thread, `close` for any.
+    `read` and `write` are for one thread, `close` for any. `signs` is shared by all channels of one line.
     """
 
-    def __init__(self, command: Sequence[str], host: str, environment: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        command: Sequence[str],
+        host: str,
+        environment: Mapping[str, str] | None = None,
+        signs: LineSigns | None = None,
+    ) -> None:
         self.host = host
+        self._signs = signs or LineSigns()
         self._said = b""
         self._may_say_more = True
         self._in_use = threading.Lock()
@@ -49,7 +64,10 @@ class Channel:
             os.set_blocking(pipe.fileno(), False)
 
     def read(self, patience: float | None) -> bytes:
-        """The next bytes. Raises LinkSilentError when none come in time (seconds), LinkLostError when none will."""
+        """The next bytes. Raises LinkSilentError when none come in time (seconds), LinkLostError when none will.
+
+        It is not silent while bytes come through another channel of the line.
+        """
         with self._in_use:
             self._check_open()
             end = None if patience is None else time.monotonic() + patience
@@ -57,6 +75,10 @@ class Channel:
                 watched = (self._stdout, self._stderr) if self._may_say_more else (self._stdout,)
                 ready = _ready(watched, select.POLLIN, _left(end))
                 if not ready:
+                    assert patience is not None, "without it nothing ends the waiting"
+                    end = self._signs.last + patience
+                    if end > time.monotonic():
+                        continue
                     raise LinkSilentError(f"{self.host} has not answered for {patience:.0f} s")
                 if self._stderr in ready:
                     self._listen()
@@ -64,6 +86,7 @@ class Channel:
                     data = os.read(self._stdout.fileno(), _CHUNK)
                     if not data:
                         raise self._ended()
+                    self._signs.last = time.monotonic()
                     return data
 
     def write(self, data: bytes, patience: float | None) -> None:

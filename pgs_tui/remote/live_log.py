@@ -8,9 +8,12 @@ from threading import Thread
 
 from engine.events.growing import FINGERPRINT_BYTES
 from pgs_tui.remote.far_shell import FarShell
+from pgs_tui.remote.lost import LinkRefusedError
 from pgs_tui.remote.mirror import Mirror
 from pgs_tui.remote.programs import FOLLOW
 
+LONGEST_LINE = 64 * 2**20
+"""No event is so long; half a line waits in memory for its other half."""
 _SAID_BY_TAIL = re.compile(rb"tail: (?:[^\n]*: file (truncated)|[^\n}]*)\n")
 """A line of GNU `tail` itself amid the log's bytes. No line of a log ends so: an object ends with a brace."""
 
@@ -48,7 +51,7 @@ class LiveLog:
         self._folder = folder
         self._mirror = mirror
         self._offset = offset
-        self._half = b""
+        self._half = bytearray()
         self._took = took
         self._ended = ended
         self._closed = False
@@ -89,21 +92,30 @@ class LiveLog:
 
     def _take(self, data: bytes) -> bool:
         """Put the lines that are complete now; False where the log was emptied, or goes on amid a line."""
-        lines = self._half + data
+        if self._half and b"\n" not in data:  # a long line is put together once, and not for each of its pieces
+            self._wait_for_its_end(data)
+            return True
+        lines = bytes(self._half) + data
         if b"tail: " in lines:
             lines = self._without_remarks(lines)
         self.is_odd = bool(lines) and not lines.startswith(b"{") and not self._expects_odd
         if self.is_odd:
             return False
         end = lines.rfind(b"\n") + 1
-        self._half = lines[end:]
+        self._half = bytearray(lines[end:])
         if end:
             self._mirror.put(self._offset, lines[:end])
             self._offset += end
-            self._expects_odd = False
+            self._expects_odd = self._expects_odd and not lines.startswith(b"{")
             self._took(lines[:end])
         self.received = self._offset + len(self._half)
         return not self._was_emptied
+
+    def _wait_for_its_end(self, data: bytes) -> None:
+        self._half += data
+        self.received += len(data)
+        if len(self._half) > LONGEST_LINE:
+            raise LinkRefusedError(f"a line of its log is longer than {LONGEST_LINE // 2**20} MiB: that is no event")
 
     def _without_remarks(self, lines: bytes) -> bytes:
         """What stands in the log, without what `tail` says; up to where it was emptied."""

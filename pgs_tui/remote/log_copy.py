@@ -10,7 +10,7 @@ from pgs_tui.remote.facts import FileFacts
 from pgs_tui.remote.far_shell import Answer, FarShell
 from pgs_tui.remote.first_look import FirstLook
 from pgs_tui.remote.live_log import LiveLog
-from pgs_tui.remote.lost import LinkLostError
+from pgs_tui.remote.lost import LinkLostError, LinkRefusedError
 from pgs_tui.remote.mirror import Mirror
 from pgs_tui.remote.same_log import change_of, original_of
 from pgs_tui.remote.ssh import Connection
@@ -94,11 +94,12 @@ class LogCopy:
     def follow(self, desk: FarShell) -> None:
         """See to it that all comes that is not there: what was before through the `desk`, if no other channel is let.
 
-        Raises OSError where this machine's disk takes nothing.
+        Raises OSError where this machine's disk takes nothing, LinkRefusedError where the log is none.
         """
         for one in (self._live, self._backlog):
-            if one is not None and one.error is not None and not isinstance(one.error, LinkLostError):
-                raise one.error
+            error = one.error if one is not None else None
+            if error is not None and (isinstance(error, LinkRefusedError) or not isinstance(error, LinkLostError)):
+                raise error
         if self._needs_live_log():
             self._live_since = time.monotonic()
             self.prepare()

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
-from pgs_tui.remote.channel import Channel
+from pgs_tui.remote.channel import Channel, LineSigns
 from pgs_tui.remote.far_shell import FarShell
 from pgs_tui.remote.lost import LinkLostError, not_reached
 from pgs_tui.terminal import lent_terminal
@@ -50,6 +50,7 @@ class Connection:
     def __init__(self, host: str, ssh: Sequence[str] | None = None) -> None:
         self.host = host
         self.ssh = tuple(ssh or ssh_command())
+        self._signs = LineSigns()
         self._folder = control_folder()
         name = hashlib.sha256("\0".join((*self.ssh, host)).encode(errors="surrogateescape")).hexdigest()[:20]
         self.socket = self._folder / name
@@ -83,7 +84,7 @@ class Connection:
     def shell(self) -> FarShell:
         """A shell over there, in a channel of its own. Raises LinkLostError."""
         command = (*self.ssh, *_CHANNEL, *self._through(), "--", self.host, "exec sh")
-        return FarShell(Channel(command, self.host, quiet_environment()))
+        return FarShell(Channel(command, self.host, quiet_environment(), self._signs))
 
     def _through(self) -> tuple[str, ...]:
         return ("-o", f"ControlPath={_without_tokens(self.socket)}")

@@ -11,7 +11,7 @@ import pytest
 
 from engine.events import Alert
 from engine.events.growing import RESTARTED
-from pgs_tui.remote import fetching
+from pgs_tui.remote import fetching, live_log
 from pgs_tui.remote.facts import FileFacts
 from pgs_tui.remote.mirror import Mirror
 from pgs_tui.remote.same_log import change_of
@@ -120,6 +120,25 @@ def test_what_no_event_begins_with_is_read_once_the_log_was_found_to_be_the_same
     seen.until(lambda: seen.steps == [1, 2, 3, 4])
     (note,) = seen.notes
     assert note.startswith("skipped a line that is no event")
+
+
+def test_many_lines_that_no_event_begins_with_need_one_look(far: FarRun, seen: Watched) -> None:
+    before = seen.source._fetching._log._live
+    far.write(b"a line\n" * 5000 + steps(4, 4))
+    seen.until(lambda: seen.steps == [1, 2, 3, 4])
+    assert seen.source._fetching._log._live is not before
+
+
+def test_a_line_without_an_end_does_not_fill_the_memory(
+    far: FarRun, seen: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live_log, "LONGEST_LINE", 300_000)
+    long = line_of(Alert(id="a", state="open", code="SPIKE", severity="warning", meaning="x" * 250_000))
+    far.write(long + steps(4, 4))
+    seen.until(lambda: seen.steps == [1, 2, 3, 4])
+    far.write(b'{"x": "' + b"x" * 400_000)
+    seen.until(lambda: seen.states[-1] == "refused")
+    assert seen.now.link is not None and "a line of its log is longer than" in seen.now.link.why
 
 
 def test_what_came_while_it_was_looked_at_is_no_sign_of_a_change(tmp_path: Path) -> None:
