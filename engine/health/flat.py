@@ -101,7 +101,7 @@ class FlatDetector:
         if self._has_improved(level):  # no line is needed to tell
             self._is_flat = False
             return None
-        slope, error = _slope(list(self._recent))
+        slope, error = _line_through(list(self._recent))
         if slope > RISES * error:
             self._is_flat = False
         elif not self._is_flat and abs(slope) <= CONFIDENCE * error:
@@ -112,6 +112,14 @@ class FlatDetector:
     def _has_improved(self, level: float) -> bool:
         start = statistics.median(self._start)
         return level < start - IMPROVED * abs(start)
+
+
+def _line_through(values: Sequence[float]) -> tuple[float, float]:
+    """The slope and its error as `_slope` has them; NaN, which decides nothing, for numbers too large to be summed."""
+    try:
+        return _slope(values)
+    except OverflowError:
+        return math.nan, math.nan
 
 
 def _slope(values: Sequence[float]) -> tuple[float, float]:

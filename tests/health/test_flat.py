@@ -45,6 +45,11 @@ def test_a_small_decline_inside_strong_noise_is_not_flat() -> None:
     assert first_flat(losses) is None
 
 
+def test_losses_too_large_to_be_summed_decide_nothing() -> None:
+    assert first_flat([1.7e308, -1.7e308, 1.7e308] * 60) is None
+    assert first_flat([1.7e308] * 5 + [2.0] * 115) is None
+
+
 def test_even_losses_are_flat_without_dividing_by_zero() -> None:
     assert first_flat([2.0] * 150) == 100
 

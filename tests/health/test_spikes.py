@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import random
+from dataclasses import replace
 
 import pytest
 
@@ -49,6 +50,27 @@ def test_near_zero_a_factor_of_three_is_no_spike() -> None:
     losses = [0.00021 if i % 2 else 0.00019 for i in range(1, 61)]
     losses[29], losses[49] = 0.0006, 0.4
     assert skipped_steps(losses) == [50]
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("judge_spikes", [True, False])
+def test_no_judgement_hangs_on_whether_the_spread_was_asked_for(seed: int, judge_spikes: bool) -> None:
+    """Near values are passed without sorting for the spread; whoever asks for it gets the same verdicts with it."""
+    rng = random.Random(seed)
+    noise, far = rng.choice((0.0, 0.01, 0.1, 0.5)), rng.choice((1.3, 1.5, 3.0, 30.0))
+    quick, full = (SpikeDetector(judge_spikes=judge_spikes) for _ in range(2))
+    for step in range(1, 4 * WINDOW):
+        loss, norm = (
+            level * rng.lognormvariate(0, noise) * (far if rng.random() < 0.08 else 1.0) * (3 if step > 300 else 1)
+            for level in (2.0, 0.7)
+        )
+        values = rng.choice(
+            ((loss, norm), (loss, norm), (loss, None), (None, norm), (math.nan, norm), (loss, math.inf))
+        )
+        told, asked = quick.check(step, *values), full.check(step, *values, tells_spread=True)
+        assert repr(told) in (repr(asked), repr(replace(asked, spread=None, z=None))), (step, values)
+        assert told.spread == asked.spread or not told.stands_out
+    assert quick.state_dict() == full.state_dict()
 
 
 def test_only_jumps_upwards_count() -> None:
