@@ -23,7 +23,10 @@ CHUNK_BYTES = 2**20
 """How much of a log is read at a time."""
 SLICE_STEPS = 5_000
 """How many steps of files are told at a time."""
-ALL_STEPS = "all steps are done, as its files say"
+IS_OVER = "its files say that the training is over"
+"""Not that all steps are done: a Trainer that stops early writes its summary all the same."""
+SETTLED_SECONDS = 1.0
+"""Whoever prints a step and the progress bar behind it does so within less."""
 
 
 class Unjudged(Protocol):
@@ -78,7 +81,7 @@ class StepEvents:
             events += [Stamped(self._steps.t, event) for event in self._steps.take(self._waiting.popleft())]
         if self._is_over and not (self._waiting or self._end_was_told):
             self._end_was_told = True
-            end = End(status="finished", reason=ALL_STEPS, exit_code=0, last_step=self._steps.last or 0)
+            end = End(status="finished", reason=IS_OVER, exit_code=0, last_step=self._steps.last or 0)
             events.append(Stamped(self._steps.t, end))
         return Batch(tuple(events), told.notes, restarted=told.restarted, more=bool(self._waiting))
 
@@ -111,6 +114,8 @@ class LogEvents:
         self._latest: float | None = None
         """No line of the past came after this; None once the past has been read."""
         self._is_first = True
+        self._is_settled = False
+        """Whether nothing had been added for a while when it was looked at first."""
         self._size = 0
         self._told: set[str] = set()
 
@@ -127,6 +132,7 @@ class LogEvents:
         if is_first:
             status = self._path.stat()
             self._latest, self._size = status.st_mtime, status.st_size
+            self._is_settled = self._clock() - status.st_mtime > SETTLED_SECONDS
         batch = self._reader.poll()
         if batch.restarted:
             self._log = ForeignLog()
@@ -139,8 +145,9 @@ class LogEvents:
         if not batch.more:
             if self._latest is not None:
                 self._log.t, self._latest = self._latest, None
-            elif not batch.lines:
+            if self._is_settled or not batch.lines:
                 events += self._log.rest()  # nothing has been added since: no progress bar comes behind it
+            self._is_settled = False
         notes = (*batch.notes, *self._new_notes())
         return Batch(tuple(events), notes, self._log.unread - unread, batch.restarted, batch.more)
 

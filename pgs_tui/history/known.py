@@ -58,6 +58,9 @@ class KnownRun:
         self._gpus = GpuHistories()
         self._lines = lines
         self._strays = Strays()
+        self._deaths = 0
+        self._is_at_work = False
+        """True from a process's start on until its end was told."""
         self._paused_since: float | None = None
         """When a pause began that goes on."""
         self._is_anew = False
@@ -111,9 +114,9 @@ class KnownRun:
 
     @property
     def epoch(self) -> float | None:
-        """The epoch of the newest step, None before the first."""
+        """The epoch of the newest step, None before the first, and where no step tells it."""
         epochs = self.table.axes.positions("epoch")
-        return epochs[-1] if epochs else None
+        return epochs[-1] or None if epochs else None
 
     @property
     def peak(self) -> float | None:
