@@ -48,7 +48,7 @@ class DashboardSeeing(DashboardMarks):
         """Do not wait until a lost connection is tried again."""
         link = self.live.source.link() if self.live is not None else None
         if self.live is None or link is None:
-            self.say("the run is looked at without a connection that could be lost")
+            self.say("R goes on with a run in the list, pgs-tui runs; here it tries a lost connection again")
         elif link.state == "up":
             self.say(f"the connection to {self.live.source.where} stands")
         else:

@@ -87,7 +87,7 @@ class RunsDialogs(RunsPanes, inherit_bindings=False):
             if answer is not None:
                 self._keep(row, lambda labels: changed(labels, answer))
 
-        self.app.push_screen(LinePrompt(f"{label} of {plain(row.name)}", written, hint), take)
+        self.app.push_screen(LinePrompt(f"{label} of {plain(row.name)}:", written, hint), take)
 
     def _keep(self, row: RunRow, changed: Callable[[Labels], Labels]) -> None:
         now = self.listing.rows.get(row.path, row)
@@ -101,6 +101,7 @@ class RunsDialogs(RunsPanes, inherit_bindings=False):
         else:
             self.listing.rows[row.path] = replace(now, labels=labels)
             self.show_now()
+            self.say(_labels_words(row, labels))
 
     def action_delete(self) -> None:
         if self.listing.half_deleted and not self.readonly:
@@ -229,6 +230,13 @@ class RunsDialogs(RunsPanes, inherit_bindings=False):
 
 def _counted(number: int, what: str) -> str:
     return f"{whole(number)} {what}{'' if number == 1 else 's'}"
+
+
+def _labels_words(row: RunRow, labels: Labels) -> str:
+    """What is kept now: a small terminal has no room for it beside the rest."""
+    tags = " ".join(f"#{plain(tag)}" for tag in labels.tags) or "no tags"
+    note = f"note: {plain(labels.note)}" if labels.note else "no note"
+    return f"{plain(row.name)} has {tags} · {note}"
 
 
 def _with_tags(labels: Labels, written: str) -> Labels:

@@ -47,7 +47,7 @@ def deletion_of(path: Path, below: Path | None) -> Deletion:
     if life == "unreadable":
         raise NotDeletedError(f"{path.name} may not be read ({why_unreadable(RunDir(path))}): it may be going on")
     if life in GOING:
-        raise NotDeletedError(f"{path.name} is still going on; stop it first")
+        raise NotDeletedError(f"{path.name} is still going on; stop it first: Enter, then x")
     with _locked(path):
         return _looked_through(path)
 
@@ -60,7 +60,7 @@ def delete(planned: Deletion, below: Path | None) -> None:
     path = planned.path
     _refuse_others(path, below)
     if liveness(RunDir(path)) in GOING:
-        raise NotDeletedError(f"{path.name} goes on again; stop it first")
+        raise NotDeletedError(f"{path.name} goes on again; stop it first: Enter, then x")
     aside = path.with_name(f"{REMOVED}{path.name}-{secrets.token_hex(4)}")
     with _locked(path, makes=True):
         _looked_through(path)

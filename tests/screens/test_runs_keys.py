@@ -86,6 +86,7 @@ async def test_tags_and_notes_are_kept_in_the_run(runs: Path) -> None:
     async with listed(runs) as (screen, pilot):
         await write(pilot, "t", "#good, lr-sweep")
         await write(pilot, "n", "the long one")
+        assert "#good #lr-sweep · note: the long one" in texts(screen)["keys"]
         path = screen.list.row.path
         assert read_labels(path).tags == ("good", "lr-sweep") and read_labels(path).note == "the long one"
         assert "#good #lr-sweep" in texts(screen)["details"] and "the long one" in texts(screen)["details"]
