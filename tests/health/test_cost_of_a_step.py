@@ -16,7 +16,7 @@ from engine.health.steps_watch import StepsWatch
 from .synthetic import SyntheticRun
 
 MOST_CALLS = 300
-"""Calls of functions, those of the interpreter among them, for a healthy step: 277 as this was written, 540 before near values passed without sorting."""
+"""Calls of functions, those of the interpreter among them, for a healthy step: 277 as this was written."""
 
 
 def steps() -> list[Stamped]:
