@@ -103,7 +103,9 @@ COMMANDS: dict[str, Callable[[argparse.Namespace, list[str], str], int]] = {
 
 
 def _refuse(message: str) -> int:
-    print(f"pgs: {message}", file=sys.stderr)
+    from engine.printing.visible import harmless
+
+    print(harmless(f"pgs: {message}", sys.stderr.encoding), file=sys.stderr)
     return USAGE_ERROR
 
 

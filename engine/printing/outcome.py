@@ -11,6 +11,7 @@ from typing import Any
 
 from engine.errors import UserError
 from engine.exit_codes import DISK_FULL, FAILED, OUT_OF_MEMORY, USAGE_ERROR
+from engine.printing.visible import harmless
 from engine.serving.line import to_line
 
 TRACEBACK_WANTED = "PGS_TRACEBACK"
@@ -31,7 +32,7 @@ def told(work: Callable[[], int]) -> int:
     except Exception as error:
         reason, code = _explained(error)
         _print_no_more()
-        sys.stderr.write(f"pgs: {reason}\n")
+        sys.stderr.write(harmless(f"pgs: {reason}\n", sys.stderr.encoding))
     return code
 
 

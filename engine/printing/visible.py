@@ -86,3 +86,9 @@ def _can_print(text: str, encoding: str) -> bool:
     except (UnicodeEncodeError, LookupError):
         return False
     return True
+
+
+def harmless(text: str, encoding: str | None) -> str:
+    """Lines of ours that may hold a name of somebody else's: its control characters become signs, the lines stay."""
+    signs = Signs(encoding or "ascii")
+    return "\n".join(line.translate(signs) for line in text.split("\n"))

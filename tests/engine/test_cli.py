@@ -50,3 +50,9 @@ def test_a_working_directory_that_is_gone_is_said(
     gone.rmdir()
     assert main(["train", "--config", "any.yaml"]) == 2
     assert "the working directory no longer exists" in capsys.readouterr().err
+
+
+def test_a_name_in_a_refusal_is_no_command_to_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["control", "a\x1b[31mrun", "stop"]) != 0
+    said = capsys.readouterr().err
+    assert "no such run" in said and "\x1b" not in said and said.endswith("\n")
