@@ -115,6 +115,17 @@ class ReaderWatch:
         return Alert(id=id, state=state, code=code, severity=severity, meaning=meaning, step=step, advice=advice)
 
 
+def earlier_death(count: int, step: int | None) -> Alert:
+    """What a log tells whoever reads it of an engine that told no end before the next one began: by now it is over.
+
+    It is the `count`th of the log; `step` is the last that it told. Who watched it has another alert of it until then.
+    """
+    when = f"after step {step:,}" if step is not None else "before its first step"
+    meaning = f"{DEAD.meaning.format(when=when)}; {DEAD.ending}"
+    id = f"engine_dead-of-log-{count}"
+    return Alert(id=id, state="closed", code="ENGINE_DEAD", severity=DEAD.severity, meaning=meaning, step=step)
+
+
 def _closed(alert: Alert, ending: str) -> Alert:
     return replace(alert, state="closed", meaning=f"{alert.meaning}; {ending}")
 

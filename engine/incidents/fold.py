@@ -73,6 +73,11 @@ class Incidents:
         record.take(alert, now)
         return record.incident, _change(before, record.incident)
 
+    def forget(self, id: str) -> None:
+        """Take out an incident that something else tells by now."""
+        self._all = None
+        self._by_id.pop(id, None)
+
     def take_audit(self, audit: Audit) -> tuple[tuple[Incident, Change | None], ...]:
         """The findings about the data that someone should look at; one that was known already changes nothing."""
         self._all = None

@@ -133,7 +133,10 @@ class RunSource:
             checkpoint=checkpoint,
         )
         for alert in alerts:
-            yield from summary.take_alert(alert, now, by_reader=True)
+            if alert.code == "ENGINE_DEAD" and alert.state == "closed":  # from here on the log itself tells of it
+                summary.incidents.forget(alert.id)
+            else:
+                yield from summary.take_alert(alert, now, by_reader=True)
 
     def _note(self, note: str) -> None:
         if note not in self.notes:

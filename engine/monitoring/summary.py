@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from engine.events import Alert, Audit, Checkpoint, End, Eval, Phase, Resume, Stamped, Start, Step
+from engine.health.reader_watch import earlier_death
 from engine.incidents import Change, Incident, Incidents
 
 USUAL_STEPS = 128
@@ -46,6 +47,9 @@ class Summary:
     judged: tuple[str, ...] = ()
     skipped: int = 0
     incidents: Incidents = field(default_factory=Incidents)
+    _deaths: int = 0
+    _is_at_work: bool = False
+    """From a process's start on until its end was told."""
     _recent: dict[str, deque[float]] = field(
         default_factory=lambda: {name: deque(maxlen=USUAL_STEPS) for name in METRICS}
     )
@@ -68,12 +72,12 @@ class Summary:
         elif isinstance(event, Checkpoint):
             self.checkpoint = event
         elif isinstance(event, Start):
-            self._begin(event)
+            return self._begin(event, t)
         elif isinstance(event, Resume):
             self._go_back(event)
             return [Told(t, words=f"continues after step {event.from_step:,}")]
         elif isinstance(event, End):
-            self.end = event
+            self.end, self._is_at_work = event, False
             over = [Told(t, "closed", incident) for incident in self.incidents.end_with(event)]
             return [*over, Told(t, words=f"{event.status} at step {event.last_step:,}: {event.reason}")]
         return []
@@ -123,9 +127,14 @@ class Summary:
             self.best = event
         return [Told(t, words=f"{event.name} {event.loss:.4g} at step {event.step:,}{', the best' * event.best}")]
 
-    def _begin(self, start: Start) -> None:
+    def _begin(self, start: Start, t: float) -> list[Told]:
         self.total_steps, self.judged, self.end = start.total_steps, start.judged, None
         self.incidents.start_anew()
+        was_at_work, self._is_at_work = self._is_at_work, True
+        if not was_at_work:
+            return []
+        self._deaths += 1
+        return self.take_alert(earlier_death(self._deaths, self.last_step), t, by_reader=True)
 
     def _go_back(self, resume: Resume) -> None:
         self.incidents.rewind(resume.from_step)

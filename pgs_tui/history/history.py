@@ -23,6 +23,7 @@ from engine.events import (
     Step,
 )
 from engine.events.columns import Block, GpuColumns, StepColumns
+from engine.health.reader_watch import earlier_death
 from pgs_tui.history.axis import LARGEST_STEP
 from pgs_tui.history.known import RECENT_STEPS, KnownRun
 from pgs_tui.history.rows_of_columns import ascends_steadily, step_at
@@ -112,6 +113,8 @@ class History(KnownRun):
             case Phase():
                 self._take_phase(event, t)
             case Start():
+                if not self._is_retold(t):
+                    self._note_process()
                 self.start, self.end, self.estimate = event, None, None
                 self.incidents.start_anew()
                 self._strays.give_up()
@@ -121,8 +124,15 @@ class History(KnownRun):
             case Ack():
                 self._take_ack(event)
             case End():
-                self.end = event
+                self.end, self._is_at_work = event, False
                 self.incidents.end_with(event)
+
+    def _note_process(self) -> None:
+        """Another engine is at work; where the one before told no end, that is an incident, over by now."""
+        if self._is_at_work:
+            self._deaths += 1
+            self.incidents.take(earlier_death(self._deaths, self.last_step), self.last_step, by_reader=True)
+        self._is_at_work = True
 
     def _take_phase(self, event: Phase, t: float) -> None:
         self.phase, self.end = event, None  # behind an end it is another engine that tells of its phase

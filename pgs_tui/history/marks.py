@@ -58,6 +58,11 @@ class Marks:
         if alert.step is not None and abs(alert.step) <= LARGEST_STEP:
             self._touched.setdefault(kind_of(alert.code), Touched()).add(alert.step, alert.id)
 
+    def forget(self, alert: Alert) -> None:
+        """Take the marks of an alert's incident away."""
+        self.version += 1
+        self._touched.setdefault(kind_of(alert.code), Touched()).forget(alert.id)
+
     def take_finding(self, incident_id: str, step: int) -> None:
         """Mark where a finding about the data was told."""
         self.version += 1

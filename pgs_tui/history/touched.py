@@ -24,6 +24,11 @@ class Touched:
         """The incidents of that very step, in the order in which they touched it."""
         return self._ids[bisect_left(self.steps, step) : bisect_right(self.steps, step)]
 
+    def forget(self, incident_id: str) -> None:
+        """The incident is told otherwise by now."""
+        kept = [(step, one) for step, one in zip(self.steps, self._ids, strict=True) if one != incident_id]
+        self.steps, self._ids = array("q", [step for step, _ in kept]), [one for _, one in kept]
+
     def rewind(self, from_step: int) -> None:
         """Forget the steps after that one."""
         keep = bisect_right(self.steps, from_step)

@@ -64,8 +64,12 @@ class Watchman:
             checkpoint=checkpoint,
         )
         for alert in alerts:
-            history.incidents.take(alert, history.last_step, by_reader=True)
-            history.marks.take_alert(alert)
+            if alert.code == "ENGINE_DEAD" and alert.state == "closed":  # from here on the log itself tells of it
+                history.incidents.forget(alert.id)
+                history.marks.forget(alert)
+            else:
+                history.incidents.take(alert, history.last_step, by_reader=True)
+                history.marks.take_alert(alert)
             history.version += 1
             self._hear(alert, now if self._has_looked else LONG_AGO)
         self._has_looked = True

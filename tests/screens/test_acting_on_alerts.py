@@ -10,7 +10,7 @@ import pytest
 from textual.pilot import Pilot
 
 from engine.config import dump_config, load_config
-from engine.events import Advice, Alert
+from engine.events import Advice, Alert, Resume
 from pgs_tui.app import Goodbye
 from pgs_tui.runs.alarm import Watchman
 from pgs_tui.runs.follow import Update
@@ -213,6 +213,27 @@ async def test_an_engine_that_vanishes_while_somebody_watches_rings_and_says_how
         await app.deliver(pilot, Update(life="gone"))
         assert watched.found == [("ENGINE_DEAD", "critical", True)] and watched.rung == 1
         assert "try train.save_steps: 310" in app.texts["alerts"]
+
+
+async def test_who_watched_an_engine_die_and_who_comes_after_the_resume_are_told_the_same(tmp_path: Path) -> None:
+    again = stamped(START, Resume(from_step=1240, checkpoint="checkpoints/step-1240"), start=1500.0)
+    told = []
+    for watches_all in (True, False):
+        async with hosted(tmp_path, now=1001.0) as (app, pilot):
+            Watched(app)
+            past = training()
+            if watches_all:
+                await app.deliver(pilot, past)
+                await app.deliver(pilot, Update(life="gone"))
+                app.now = 1501.0
+                await app.deliver(pilot, Update(events=again, life="live"))
+            else:
+                app.now = 1501.0
+                await app.deliver(pilot, replace(past, events=(*past.events, *again), life="live"))
+            told.append([(one.code, one.open, one.step, one.meaning) for one in app.live.incidents()])
+            assert "engine dead" in app.texts["alerts"] and "over" in app.texts["alerts"]
+            assert "after step 1,240" in told[-1][-1][3]
+    assert told[0] == told[1] and [code for code, *_ in told[0]].count("ENGINE_DEAD") == 1
 
 
 async def test_a_run_that_was_dead_before_wakes_nobody_nor_do_alerts_of_its_past(tmp_path: Path) -> None:
