@@ -62,6 +62,8 @@ class Channel:
         self._stdin, self._stdout, self._stderr = self._process.stdin, self._process.stdout, self._process.stderr
         for pipe in self._pipes:
             os.set_blocking(pipe.fileno(), False)
+        woken, waker = os.pipe()
+        self._woken, self._waker = os.fdopen(woken, "rb", 0), os.fdopen(waker, "wb", 0)
 
     def read(self, patience: float | None) -> bytes:
         """The next bytes. Raises LinkSilentError when none come in time (seconds), LinkLostError when none will.
@@ -73,7 +75,7 @@ class Channel:
             end = None if patience is None else time.monotonic() + patience
             while True:
                 watched = (self._stdout, self._stderr) if self._may_say_more else (self._stdout,)
-                ready = _ready(watched, select.POLLIN, _left(end))
+                ready = self._ready(watched, select.POLLIN, _left(end))
                 if not ready:
                     assert patience is not None, "without it nothing ends the waiting"
                     end = self._signs.last + patience
@@ -94,7 +96,7 @@ class Channel:
         with self._in_use:
             self._check_open()
             while data:
-                if not _ready((self._stdin,), select.POLLOUT, patience):
+                if not self._ready((self._stdin,), select.POLLOUT, patience):
                     raise LinkSilentError(f"{self.host} has not taken anything for {patience:.0f} s")
                 try:
                     data = data[os.write(self._stdin.fileno(), data) :]
@@ -102,7 +104,10 @@ class Channel:
                     raise self._ended() from error
 
     def close(self) -> None:
-        """End the program and, with its channel, what runs over there. A `read` that waits then raises."""
+        """End the program and, with its channel, what runs over there. A `read` that waits then raises.
+
+        That the program has ended does not end its pipes: the master connection has them as well, and may be asleep.
+        """
         if self._process.poll() is None:
             with contextlib.suppress(ProcessLookupError):  # another thread closes it as well
                 os.killpg(self._process.pid, signal.SIGTERM)  # with its children, where PGS_TUI_SSH names a script
@@ -112,8 +117,9 @@ class Channel:
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(self._process.pid, signal.SIGKILL)
                 self._process.wait()
+        self._waker.close()
         with self._in_use:
-            for pipe in self._pipes:
+            for pipe in (*self._pipes, self._woken):
                 pipe.close()
 
     @property
@@ -132,8 +138,15 @@ class Channel:
             self._listen()
         return lost(self.host, self._said)
 
+    def _ready(self, pipes: Sequence[IO[bytes]], wish: int, seconds: float | None) -> list[IO[bytes]]:
+        """The pipes that are ready. Raises LinkLostError as soon as the channel is closed."""
+        ready = _ready((*pipes, self._woken), wish, seconds)
+        if self._woken in ready:
+            self._check_open()
+        return ready
+
     def _check_open(self) -> None:
-        if self._stdin.closed:
+        if self._waker.closed:
             raise LinkLostError(f"the connection to {self.host} was closed here")
 
 

@@ -105,9 +105,6 @@ class Fetching:
                     self.link.connecting()
                     self._connection.reopen()
                 self._stay()
-            except LinkSilentError as error:
-                self._connection.drop()  # it might be seconds until the master connection knows
-                self._lose(error)
             except LinkLostError as error:
                 self._lose(error)
             except OSError as error:  # this machine's disk
@@ -122,6 +119,8 @@ class Fetching:
         self.link.lost(error)
         with self._looked:
             self._looked.notify_all()
+        if isinstance(error, LinkSilentError):
+            self._connection.drop()  # it might be seconds until the master connection knows
         self.link.wait_to_try()
 
     def _leave_channels(self) -> None:

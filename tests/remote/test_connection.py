@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -125,8 +126,20 @@ def test_a_master_that_sleeps_ends_nobody_else(sshd: Sshd, monkeypatch: pytest.M
     connection = Connection(HOST)
     connection.open()
     (master,) = _processes_with(str(connection.socket))
+    shell = connection.shell()
+    shell.ask(CHECK, ".", 0)
+
+    def wait() -> None:
+        with pytest.raises(LinkLostError, match="was closed here"):
+            shell._channel.read(None)
+
+    waits = threading.Thread(target=wait)
+    waits.start()
     os.kill(master, signal.SIGSTOP)
     try:
+        shell.close()
+        waits.join(PATIENCE)
+        assert not waits.is_alive(), "the sleeping master keeps the channel's pipes open"
         connection.drop()
         with pytest.raises(LinkLostError, match="does not answer"):
             connection.reopen()
