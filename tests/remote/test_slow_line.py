@@ -14,7 +14,7 @@ from pgs_tui.remote.lost import LinkSilentError
 class AlwaysHeard(LineSigns):
     """Bytes of another channel come all the time."""
 
-    last = property(lambda self: time.monotonic(), lambda self, at: None)  # type: ignore[assignment]
+    last = property(lambda self: time.monotonic(), lambda self, at: None)
 
 
 def test_an_answer_behind_the_bytes_of_another_channel_is_waited_for() -> None:
