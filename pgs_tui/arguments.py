@@ -13,6 +13,7 @@ usage: pgs-tui [--gpu NAME | --gpu_memory_gb N]
        pgs-tui CONFIG [--section.field VALUE ...]
        pgs-tui attach [RUN | USER@HOST:PATH | LOG] [--readonly]
        pgs-tui runs [DIR | USER@HOST:DIR] [--json | --readonly]
+       pgs-tui runs --forget
        pgs-tui compare RUN RUN ... [--once | --svg | --text | --csv | --markdown]
        pgs-tui replay RUN | USER@HOST:PATH | LOG [--speed N] [--at STEP]
        pgs-tui --once [RUN] [--json]
@@ -35,6 +36,7 @@ anything is downloaded, and what other values of its keys would change.
   --mouse                 let the mouse set the focus (off: the terminal's own text selection works; with it, hold
                           Shift, or Option on a Mac, to select text)
   --readonly              with attach and runs: no key changes a run or writes a file
+  --forget                with runs: remove what is kept here of runs on other machines (docs/over-ssh.md)
   --speed N               with replay: how many times as fast as it was, 1 to 1000
   --at STEP               with replay: the step to begin with; with --once and export: the run as it was then
   --once, --json          print the dashboard of a run once, as text or as one line of JSON (docs/export.md); --json
@@ -88,6 +90,7 @@ class Arguments:
     panel: str | None = None
     out: str | None = None
     readonly: bool = False
+    forget: bool = False
     speed: float | None = None
     at: int | None = None
     only: str = ""
@@ -135,6 +138,8 @@ def parse(argv: Sequence[str]) -> Arguments:
             parsed.out = given if equals else _value(flag, waiting)
         elif word == "--readonly":
             parsed.readonly = True
+        elif word == "--forget":
+            parsed.forget = True
         elif flag == "--speed":
             parsed.speed = _speed(given if equals else _value(flag, waiting))
         elif flag == "--at":

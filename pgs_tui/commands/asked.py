@@ -12,6 +12,7 @@ from pgs_tui.waking import Waking
 ROW_IS_FOR_INSPECT = "--row belongs to inspect: pgs-tui inspect CONFIG --row 12"
 GPU_IS_FOR_PROFILE = "--gpu and --gpu_memory_gb belong to profile: pgs-tui profile CONFIG --gpu a100-40"
 READONLY_IS_FOR_WATCHING = "--readonly belongs to attach and runs: pgs-tui attach RUN --readonly"
+FORGET_IS_FOR_RUNS = "--forget belongs to runs, and takes nothing else: pgs-tui runs --forget"
 SPEED_IS_FOR_REPLAY = "--speed belongs to replay: pgs-tui replay RUN --speed 60"
 AT_IS_FOR_THE_PAST = "--at belongs to replay, --once and export: pgs-tui replay RUN --at 1200"
 WAKING_IS_FOR_RUNS = (
@@ -50,6 +51,8 @@ def refuse_options_of_others(arguments: Arguments) -> None:
     command = arguments.words[0] if arguments.words else ""
     if arguments.readonly and command not in ("attach", "runs"):
         raise UsageError(READONLY_IS_FOR_WATCHING)
+    if arguments.forget and command != "runs":
+        raise UsageError(FORGET_IS_FOR_RUNS)
     if arguments.speed is not None and command != "replay":
         raise UsageError(SPEED_IS_FOR_REPLAY)
     if arguments.at is not None and not (command in ("replay", "export") or arguments.once):

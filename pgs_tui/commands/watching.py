@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from pgs_tui.arguments import Arguments, UsageError
-from pgs_tui.commands.asked import has_screen, look_for, waking_for
+from pgs_tui.commands.asked import FORGET_IS_FOR_RUNS, has_screen, look_for, waking_for
 from pgs_tui.goals import Attach, Compare, ListRuns, Replay
 from pgs_tui.showing import show
 
@@ -35,6 +35,8 @@ def runs_command(arguments: Arguments) -> int:
     """List all runs below a folder."""
     if len(arguments.words) > 2 or arguments.overrides or arguments.row is not None or arguments.once:
         raise UsageError("runs takes one folder and nothing else: pgs-tui runs [DIR | USER@HOST:DIR] [--json]")
+    if arguments.forget:
+        return _forget(arguments)
     folder = arguments.words[1] if len(arguments.words) > 1 else None
     if arguments.plain or arguments.json or not has_screen():
         from pgs_tui.listing.as_text import print_runs
@@ -47,13 +49,22 @@ def runs_command(arguments: Arguments) -> int:
     return show(ListRuns(folder, arguments.readonly), look_for(arguments), waking=waking_for(arguments))
 
 
+def _forget(arguments: Arguments) -> int:
+    """Remove what is kept here of runs on other machines."""
+    if len(arguments.words) > 1 or arguments.json or arguments.readonly:
+        raise UsageError(FORGET_IS_FOR_RUNS)
+    from pgs_tui.commands.forgetting import print_forgotten
+
+    return print_forgotten(sys.stdout)
+
+
 def compare_command(arguments: Arguments) -> int:
     """Lay runs over each other, on a screen, printed once, or in a file."""
     runs = tuple(arguments.words[1:])
     others = (arguments.row, arguments.gpu, arguments.gpu_memory)
     has_others = arguments.json or arguments.overrides or any(one is not None for one in others)
     if not 2 <= len(runs) <= MOST_COMPARED or has_others:
-        raise UsageError(f"compare takes two to {MOST_COMPARED} runs and nothing else: pgs-tui compare RUN RUN ...")
+        raise UsageError(f"compare takes 2 to {MOST_COMPARED} runs and nothing else: pgs-tui compare RUN RUN ...")
     if arguments.export_as or arguments.once or arguments.plain or not has_screen():
         from pgs_tui.comparing.command import export_comparison, print_comparison
         from pgs_tui.opening import compared_at_once

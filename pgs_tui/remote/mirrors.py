@@ -6,6 +6,7 @@ import fcntl
 import hashlib
 import os
 import posixpath
+import re
 import shutil
 import tempfile
 from collections.abc import Mapping
@@ -19,6 +20,8 @@ from pgs_tui.remote.mirror import Mirror
 MOST_RUNS = 20
 MOST_BYTES = 2 * 2**30
 _LOCK = "lock"
+_NAME = re.compile(r"[0-9a-f]{32}|also-\w+")
+"""Nothing else is ever removed: where caches are kept may be where this project is, with its own `runs`."""
 
 
 @dataclass(slots=True)
@@ -38,6 +41,16 @@ class OwnMirror:
             shutil.rmtree(self.mirror.run.path, ignore_errors=True)
         os.close(self._lock)
         self._lock = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """How many mirrors were removed, with their bytes on the disk, how many are in use, and which could not be."""
+
+    removed: int
+    size: int
+    in_use: int
+    left: tuple[Path, ...]
 
 
 def mirrors_folder(environment: Mapping[str, str] = os.environ) -> Path:
@@ -75,10 +88,19 @@ def tidy(folder: Path, most_runs: int = MOST_RUNS, most_bytes: int = MOST_BYTES)
             _remove_unused(path)
 
 
-def forget(folder: Path | None = None) -> int:
-    """Remove every mirror that nobody uses just now, and return how many that were. Raises OSError."""
-    root = folder or mirrors_folder()
-    return sum(_remove_unused(path) for path in _mirrors(root))
+def forget(folder: Path | None = None) -> Forgotten:
+    """Remove every mirror that nobody uses just now. Raises OSError."""
+    removed = size = in_use = 0
+    left = []
+    for path in _mirrors(folder or mirrors_folder()):
+        before = _size(path)
+        if not _remove_unused(path):
+            in_use += 1
+        elif path.exists():
+            left.append(path)
+        else:
+            removed, size = removed + 1, size + before
+    return Forgotten(removed, size, in_use, tuple(left))
 
 
 def _name(address: Address) -> str:
@@ -98,10 +120,11 @@ def _locked(path: Path) -> int | None:
 
 
 def _remove_unused(path: Path) -> bool:
+    """False while somebody uses it. What could not be taken away is still there."""
     try:
         lock = _locked(path)
     except OSError:
-        return False
+        return True
     if lock is None:
         return False
     shutil.rmtree(path, ignore_errors=True)
@@ -111,8 +134,12 @@ def _remove_unused(path: Path) -> bool:
 
 def _mirrors(folder: Path) -> list[Path]:
     with suppress(FileNotFoundError):
-        return [path for path in folder.iterdir() if path.is_dir() and not path.is_symlink()]
+        return [path for path in folder.iterdir() if _NAME.fullmatch(path.name) and _is_folder(path)]
     return []
+
+
+def _is_folder(path: Path) -> bool:
+    return path.is_dir() and not path.is_symlink()
 
 
 def _last_use(path: Path) -> float:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from pgs_tui.cli import main
 from pgs_tui.remote.address import Address
 from pgs_tui.remote.mirrors import forget, mirrors_folder, own_mirror, tidy
 
@@ -49,14 +50,33 @@ def test_the_newest_are_kept(tmp_path: Path, most_runs: int, most_bytes: int) ->
     assert [path.exists() for path in paths] == [False, False, True, True]
 
 
-def test_all_can_be_forgotten_but_those_that_are_used(tmp_path: Path) -> None:
+def test_all_can_be_forgotten_but_those_that_are_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     for number in range(3):
-        own_mirror(Address("box", f"runs/{number}"), tmp_path).close()
-    used = own_mirror(BOX, tmp_path)
-    assert forget(tmp_path) == 3
-    assert used.mirror.run.path.exists()
+        own = own_mirror(Address("box", f"runs/{number}"))
+        own.mirror.put(0, os.urandom(10**6))
+        own.close()
+    used = own_mirror(BOX)
+    assert main(["runs", "--forget"]) == 0
+    told = capsys.readouterr().out
+    assert "3 mirrors of runs on other machines removed, 3.0 MB; 1 mirror in use stays" in told
+    assert list(mirrors_folder().iterdir()) == [used.mirror.run.path]
     used.close()
-    assert forget(tmp_path / "none") == 0
+    assert main(["runs", "--forget"]) == 0 and "1 mirror of runs" in capsys.readouterr().out
+    assert main(["runs", "--forget"]) == 0 and "no run on another machine" in capsys.readouterr().out
+    for others in (["runs", "here", "--forget"], ["attach", "--forget"], ["runs", "--forget", "--json"]):
+        assert main(others) == 2 and "--forget belongs to runs" in capsys.readouterr().err
+
+
+def test_runs_that_lie_where_caches_are_kept_are_no_mirrors(tmp_path: Path) -> None:
+    trained = tmp_path / "20261130-171300-quickstart" / "final" / "model.safetensors"
+    trained.parent.mkdir(parents=True)
+    trained.write_bytes(b"weights")
+    own_mirror(BOX, tmp_path).close()
+    tidy(tmp_path, most_runs=0)
+    assert forget(tmp_path).removed == 0 and trained.exists()
 
 
 def test_they_are_kept_where_caches_are() -> None:
