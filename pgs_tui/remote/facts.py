@@ -45,7 +45,7 @@ class Facts:
         """How its engine is; `looked_for` is for how many seconds one has looked, `last_event_age` how old its news."""
         info = self.info
         if info is None:
-            return "starting" if looked_for < STARTING_SECONDS else "gone"
+            return "starting" if max(looked_for, last_event_age or 0.0) < STARTING_SECONDS else "gone"
         return _LIVES[judged(info, self.process, None, last_event_age)]
 
 
