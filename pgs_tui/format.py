@@ -33,6 +33,11 @@ def whole(number: float) -> str:
     return f"{number:,.0f}".replace(",", " ")
 
 
+def counted(number: int, one: str) -> str:
+    """`1 run`, `1 240 runs`."""
+    return f"{whole(number)} {one}{'' if number == 1 else 's'}"
+
+
 def value(number: float | None, digits: int = 4) -> str:
     """A measurement: 1.672, 12.04, 6 180, 0.291, 0.0212, 2.1e-05, NaN, inf; `–` without one.
 
@@ -92,8 +97,8 @@ def of_bytes(done: int, total: int) -> str:
 
 
 def percent(share: float | None) -> str:
-    """0.214 as `21 %`."""
-    return "– %" if share is None or not isfinite(share) else f"{share * 100:.0f} %"
+    """0.214 as `21 %`; `–` without one."""
+    return "–" if share is None or not isfinite(share) else f"{share * 100:.0f} %"
 
 
 def rows(numbers: tuple[int, ...], shown: int = 3) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pgs_tui.drawing.lines import Role
-from pgs_tui.format import percent, plain, value, whole
+from pgs_tui.format import counted, percent, plain, value, whole
 from pgs_tui.inspection.shapes import OpeningState
 from pgs_tui.widgets.status_line import Status
 from screens.inspecting import Inspecting
@@ -13,7 +13,7 @@ def status_of(name: str, inspecting: Inspecting) -> Status:
     """Name, state, and the size of what is looked at."""
     sign, state, role = _state(inspecting)
     hello = inspecting.hello
-    size = f"{whole(hello.rows)} rows · limit {whole(hello.limit)} tokens" if hello else "no data yet"
+    size = f"{counted(hello.rows, 'row')} · limit {whole(hello.limit)} tokens" if hello else "no data yet"
     return Status(name=plain(name), state=state, sign=sign, role=role, age=size)
 
 

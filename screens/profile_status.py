@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pgs_tui.drawing.lines import Role
-from pgs_tui.format import gib, percent, plain
+from pgs_tui.format import counted, gib, percent, plain
 from pgs_tui.profiling.profiling import Profiling
 from pgs_tui.profiling.shapes import Fitting, GpuRoom
 from pgs_tui.widgets.memory_room import SIGNS
@@ -29,7 +29,7 @@ def said_of(profiling: Profiling) -> tuple[str, bool]:
         return profiling.problem, True
     state = profiling.measurement.state
     if state is not None and profiling.measurement.is_running:
-        steps = f", {state.done} of {state.total} steps done" if state.total else ""
+        steps = f", {state.done} of {counted(state.total, 'step')} done" if state.total else ""
         return f"measuring on this GPU: {state.what or 'starting'}{steps}; Esc stops it", False
     return ("", False) if profiling.profile else ("the model is put together, without its weights", False)
 

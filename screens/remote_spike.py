@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from pgs_tui.drawing.lines import Line, line, wrapped
-from pgs_tui.format import plain, value, whole
+from pgs_tui.format import counted, plain, value, whole
 from pgs_tui.inspection.spike_record import SpikeRecord, SpikeRow
 from pgs_tui.look import GlyphName
 from pgs_tui.visible import shown
@@ -53,8 +53,8 @@ class RemoteSpike(TextPage):
         figures = f"loss {value(record.loss)} · grad norm {value(record.grad_norm)}"
         left_out = ""
         if record.left_out_rows:
-            left_out = f"; {whole(record.left_out_rows)} more with {whole(record.left_out_tokens)} tokens were not kept"
-        yield from wrapped(f"{figures} · {whole(len(record.rows))} rows{left_out}", width)
+            left_out = f"; {whole(record.left_out_rows)} more with {counted(record.left_out_tokens, 'token')} not kept"
+        yield from wrapped(f"{figures} · {counted(len(record.rows), 'row')}{left_out}", width)
         yield from wrapped(
             f"The rows themselves are on {plain(self._where)}; this is the record of the engine.", width, "dim"
         )

@@ -182,7 +182,7 @@ class RunsScreen(RunsDialogs, inherit_bindings=False):
     def action_compare(self) -> None:
         rows = tuple(self.listing.rows[path] for path in self.listing.marked)
         if len(rows) < 2:
-            self.say("m marks runs; two to six of them are compared")
+            self.say(f"m marks runs; 2 to {MOST_MARKED} of them are compared")
         else:
             self.post_message(self.Comparing(rows))
 

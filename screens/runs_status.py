@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from pgs_tui.drawing.lines import Role
-from pgs_tui.format import plain, whole
+from pgs_tui.format import counted, plain, whole
 from pgs_tui.listing.listing import Listing
 from pgs_tui.listing.words import size
 from pgs_tui.picking.folders import folder_name
@@ -47,8 +47,8 @@ def _state(listing: Listing) -> tuple[str, str, Role]:
     if not listing.searched:
         return ("◐", f"looking · {whole(found)} found", "accent") if found else ("○", "looking for runs", "dim")
     if listing.going:
-        return "●", f"{whole(listing.going)} going · {whole(found)} runs", "good"
-    return ("✔", f"{whole(found)} run{'' if found == 1 else 's'}", "good") if found else ("○", "nothing here", "dim")
+        return "●", f"{whole(listing.going)} going · {counted(found, 'run')}", "good"
+    return ("✔", counted(found, "run"), "good") if found else ("○", "nothing here", "dim")
 
 
 def nothing_to_list(listing: Listing, known: tuple[str, ...]) -> str:

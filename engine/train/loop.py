@@ -339,11 +339,8 @@ class Trainer:
             self.evaluate()
         self.session.saves_last = True
         path = self.saver.save_final(step, self.state(), is_best=self.progress.best_step == step)
-        done = (
-            f"all {step} steps are done"
-            if self.is_warm
-            else f"no step was left: step {step} of {self.total_steps} is done"
-        )
+        all_steps = f"all {step} steps are done" if step != 1 else "its one step is done"
+        done = all_steps if self.is_warm else f"no step was left: step {step} of {self.total_steps} is done"
         reason = f"{done}; the model is in {path}"
         return End(status="finished", reason=reason, exit_code=0, last_step=step)
 

@@ -14,7 +14,7 @@ from pgs_tui.listing.opening import connect, scan_of
 from pgs_tui.listing.row import RunRow
 from pgs_tui.listing.sorting import Order, in_order
 from pgs_tui.listing.where import FolderNotFoundError, folder_of, told_of
-from pgs_tui.listing.words import alerts, best, loss, model, size, started, state, steps, took
+from pgs_tui.listing.words import alerts, best, counted, loss, model, size, started, state, steps, took
 from pgs_tui.picking.folders import folder_name
 
 HEADS = ("run", "status", "model", "steps", "loss", "best", "alerts", "size", "time", "started", "tags")
@@ -59,7 +59,7 @@ def _lines(rows: Sequence[RunRow], folder: str | None, now: float) -> Iterator[s
 
 
 def _cells(row: RunRow, now: float) -> tuple[str, ...]:
-    told = "".join(f"{count} {severity} " for severity, count in alerts(row)).strip()
+    told = ", ".join(counted(count, severity) for severity, count in alerts(row))
     facts = (
         row.shown,
         state(row)[1],

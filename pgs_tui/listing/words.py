@@ -83,7 +83,7 @@ def alerts_in_words(row: RunRow) -> str:
     """`1 critical, 3 warnings`; `none`; as far as the log was read."""
     if row.summary is None or (row.must_sum and not row.summary.alert_count):
         return "not known"
-    told = [_counted(row.summary.count(severity), severity) for severity in SEVERITIES if row.summary.count(severity)]
+    told = [counted(row.summary.count(severity), severity) for severity in SEVERITIES if row.summary.count(severity)]
     return ", ".join(told) or "none"
 
 
@@ -164,6 +164,7 @@ _LONG: dict[Liveness, str] = {
 }
 
 
-def _counted(count: int, severity: Severity) -> str:
+def counted(count: int, severity: Severity) -> str:
+    """`1 warning`, `2 warnings`, `2 critical`."""
     plural = "" if count == 1 or severity in ("critical", "info") else "s"
     return f"{whole(count)} {severity}{plural}"

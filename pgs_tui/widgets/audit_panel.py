@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from pgs_tui.drawing.lines import Line, Role, fit, joined, line, line_width, wrapped
 from pgs_tui.drawing.severities import SIGNS
-from pgs_tui.format import percent, plain, whole
+from pgs_tui.format import counted, percent, plain, whole
 from pgs_tui.inspection.shapes import AuditState, Flag
 from pgs_tui.widgets.bars import bar, progress_bar
 from pgs_tui.widgets.panel import Panel
@@ -56,7 +56,7 @@ class AuditPanel(Panel):
         if state.error:
             return line(("✖ stopped", "bad"))
         if state.finished:
-            return line(("✔ ", "good"), (f"{whole(state.done)} rows{_findings_of(state)}", "text"))
+            return line(("✔ ", "good"), (f"{counted(state.done, 'row')}{_findings_of(state)}", "text"))
         share = state.done / state.total if state.total else 0.0
         return joined([progress_bar(share, BAR_CELLS), line((percent(share), "text"))], " ")
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pgs_tui.drawing.lines import Line, Role, fit, line
-from pgs_tui.format import gib, seconds, value, whole
+from pgs_tui.format import counted, gib, seconds, value, whole
 from pgs_tui.widgets.bars import bar
 from pgs_tui.widgets.panel import Panel
 
@@ -42,7 +42,7 @@ class RankPanel(Panel):
             self.redraw()
 
     def title(self) -> Line:
-        return line((f"{len(self._view.ranks)} ranks" if self._view.ranks else "ranks", "title"))
+        return line((counted(len(self._view.ranks), "rank") if self._view.ranks else "ranks", "title"))
 
     def value(self) -> Line:
         """The rank that lags the most, where one does."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from pgs_tui.drawing.lines import Line, first_fitting, joined, line, line_width, spread, wrapped
 from pgs_tui.drawing.severities import SIGNS
-from pgs_tui.format import percent, plain, whole
+from pgs_tui.format import counted, percent, plain, whole
 from pgs_tui.inspection.blocks import Title
 from pgs_tui.inspection.reader import Reader
 from pgs_tui.inspection.shapes import Flag
@@ -57,12 +57,12 @@ class TokenView(Panel):
         if self.reader is None or not self.reader.sample.text:
             return ()
         if tokens is None:
-            return line((f"{whole(len(self.reader.sample.text))} characters", "dim"))
+            return line((counted(len(self.reader.sample.text), "character"), "dim"))
         share = percent(tokens.loss_tokens / tokens.num_tokens if tokens.num_tokens else 0.0)
         if self.size.width < SHORT_VALUE:
             return line((f"{whole(tokens.loss_tokens)}/{whole(tokens.num_tokens)}", "value"), (" trained", "text"))
         return line(
-            (f"{whole(tokens.num_tokens)} tokens · ", "text"),
+            (f"{counted(tokens.num_tokens, 'token')} · ", "text"),
             (f"{whole(tokens.loss_tokens)} trained", "value"),
             (f" {share}", "dim"),
         )

@@ -43,7 +43,7 @@ def _deviation(number: float | None) -> str:
 
 
 def _gib(number: float | None) -> str:
-    return f"{gib(number)} GiB"
+    return f"{gib(number)} GiB" if number is not None else gib(None)
 
 
 WORDINGS: dict[str, Wording] = {

@@ -83,8 +83,8 @@ def test_the_report_has_tables_and_charts(runs: list[str], capsys: pytest.Captur
         (["--gpus"], "compare has no --gpus"),
         (["--svg", "--panel", "nonsense"], "no such metric; use one of loss, eval"),
         (["--csv", "--panel", "loss"], "--panel is for one chart"),
-        (["--json"], "two to 6 runs and nothing else"),
-        (["--gpu", "4090"], "two to 6 runs and nothing else"),
+        (["--json"], "2 to 6 runs and nothing else"),
+        (["--gpu", "4090"], "2 to 6 runs and nothing else"),
     ],
 )
 def test_what_it_cannot_do_is_refused_in_words(

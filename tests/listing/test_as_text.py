@@ -26,7 +26,7 @@ def test_a_line_a_run(tmp_path: Path) -> None:
     head, *lines = text.splitlines()
     assert code == 0 and head.split()[:3] == ["run", "status", "model"] and "\x1b" not in text
     told = next(line for line in lines if "small" in line)
-    for word in ("finished", "Qwen3-4B", "3/10", "2.500", "2.100e", "1 error 1 warning", "8 s", "good sweep"):
+    for word in ("finished", "Qwen3-4B", "3/10", "2.500", "2.100e", "1 error, 1 warning", "8 s", "good sweep"):
         assert word in told
 
 

@@ -99,7 +99,7 @@ def test_profile_without_a_screen_prints_the_estimate(tmp_path: Path, monkeypatc
         (["replay", "a", "--at", "last"], "steps are counted from 1"),
         (["replay", "a", "--speed", "0"], "a number from 1 to 1000"),
         (["replay"], "replay takes one run"),
-        (["compare", "a"], "compare takes two to 6 runs"),
+        (["compare", "a"], "compare takes 2 to 6 runs"),
         (["runs", "a", "b"], "runs takes one folder"),
         (["attach", "-oProxyCommand=x@host:run"], "unknown option"),
         (["attach", "me@-host:run"], "is no host that ssh could be given"),

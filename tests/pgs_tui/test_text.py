@@ -134,3 +134,15 @@ def test_a_bar_shows_the_smallest_amount() -> None:
     assert bar(0.0001, 10) == "▏"
     assert bar(0.5, 10) == "█████"
     assert bar(0.0, 10) == ""
+
+
+def test_one_of_something_has_no_plural_and_what_is_not_known_no_unit() -> None:
+    from pgs_tui.format import counted, percent
+    from pgs_tui.listing.words import counted as counted_alerts
+    from screens.readings.wording import WORDINGS
+
+    assert (counted(1, "run"), counted(1240, "run"), counted(0, "row")) == ("1 run", "1 240 runs", "0 rows")
+    assert (counted_alerts(1, "warning"), counted_alerts(2, "warning")) == ("1 warning", "2 warnings")
+    assert counted_alerts(2, "critical") == "2 critical"
+    assert percent(None) == percent(float("nan")) == "–"
+    assert {wording.words(None) for wording in WORDINGS.values()} == {"–"}, "a skipped step moved – and not – %"

@@ -99,7 +99,7 @@ async def test_tags_and_notes_are_kept_in_the_run(runs: Path) -> None:
 async def test_two_to_six_marked_runs_are_compared(runs: Path) -> None:
     async with listed(runs) as (screen, pilot):
         await pilot.press("m", "C")
-        assert "two to six" in texts(screen)["keys"] and screen.app.return_value is None
+        assert "2 to 6" in texts(screen)["keys"] and screen.app.return_value is None
         await pilot.press("m", "m", "m", "m", "m", "m")
         assert "6 runs are marked" in texts(screen)["keys"] and len(screen.listing.marked) == 6
         await pilot.press("home", "m", "C")
