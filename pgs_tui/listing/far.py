@@ -82,6 +82,8 @@ class FarScan:
             raise FileNotFoundError(f"{self._address.target} has no folder {self._address.path or '~'}")
         place = _Place(self._address.target, Path(folder))
         for number, told in enumerate(answers):
+            if self.tally.stop:  # it had come already
+                return
             if number == MOST_RUNS or "cut" in told:
                 self.tally.cut = True
                 return
