@@ -120,14 +120,11 @@ def _values(text: str) -> tuple[dict[str, float | None], list[str]]:
         if field is None or field in values:
             continue
         written = written.rstrip(",:.")
-        if written.lower() in _ABSENT:
-            values[field] = None
-            continue
         number = _READERS.get(field, read_number)(written)
-        if number is None:
-            unread.append(field)
-        else:
+        if number is not None or written.lower() in _ABSENT:
             values[field] = number
+        else:
+            unread.append(field)
     return values, unread
 
 

@@ -25,7 +25,8 @@ JUDGED_BY_ENGINES = ("NON_FINITE_LOSS", "NON_FINITE_GRAD", "SPIKE_SKIPPED", "LEV
 """What every version of the engine judges itself: where it has told of one, it judges them all."""
 JUDGED_HERE = (*SEEN_AT_THE_GATE, "LEVEL_SHIFT", "GRAD_NORM_CLIMB", "FLAT", "NORM_LOOKS_CLIPPED")
 WAS_SKIPPED, IS_NOT_SAID = "the step was skipped", "what became of the step is not said"
-ALL_JUDGED = frozenset((*JUDGED_HERE, *WATCHED))
+_JUDGED_HERE = frozenset(JUDGED_HERE)
+_ALL_JUDGED = _JUDGED_HERE.union(WATCHED)
 METRICS = {"loss": "loss", "hidden_norm": "gradient norm at the last hidden state", "grad_norm": "gradient norm"}
 
 
@@ -59,13 +60,13 @@ class StepsWatch:
         due = self.flush()
         if isinstance(event, Start):
             self._leave_to_the_engine(*event.judged)
-        if self._judged_elsewhere >= ALL_JUDGED:
+        if self._judged_elsewhere >= _ALL_JUDGED:
             return due
         if isinstance(event, Resume):
             self._begin()
             cleared = (self._incidents.clear(code, at_once=True) for code in JUDGED_HERE)
             self._waiting += [alert for alert in cleared if alert is not None]
-        elif isinstance(event, Step) and event.rank == 0 and not self._judged_elsewhere.issuperset(JUDGED_HERE):
+        elif isinstance(event, Step) and event.rank == 0 and not self._judged_elsewhere >= _JUDGED_HERE:
             self._waiting += self._judge(event)
         self._waiting += self._watch.take(stamped)
         return due
