@@ -33,6 +33,11 @@ class ForeignEvents:
         """The share of what there was at the last look that has been told."""
         return self._reader.progress
 
+    @property
+    def is_open(self) -> bool:
+        """Whether the newest of what there was at first waits for what may be written behind it."""
+        return self._reader.is_open
+
     def poll(self) -> Batch:
         """What is new. Raises OSError, and NotReadableError where files are not what they should be."""
         batch = self._reader.poll()

@@ -70,7 +70,8 @@ def _follow(events: ForeignEvents, folder: Path, teller: Teller) -> bool:
     """Returns whether nobody is there any more, else no more news are wanted."""
     pause, is_read = FASTEST, False
     with (folder / LOG).open("a", encoding="utf-8") as log, _console(folder / CONSOLE) as console:
-        while (asked := _asked(pause if is_read else 0.0)) is None:
+        while (asked := _asked(pause if is_read or events.is_open else 0.0)) is None:
+            was_open = events.is_open
             try:
                 batch = events.poll()
             except (OSError, NotReadableError) as error:
@@ -83,7 +84,7 @@ def _follow(events: ForeignEvents, folder: Path, teller: Teller) -> bool:
                 teller.say("note", note)
             if not is_read:
                 teller.say("progress", f"{events.progress:.3f}")
-            if not (is_read or batch.more):
+            if not (is_read or batch.more or (events.is_open and not was_open)):
                 is_read = True
                 teller.say("read")
             pause = 0.0 if batch.more else FASTEST if batch else min((pause or FASTEST) * 1.5, SLOWEST)

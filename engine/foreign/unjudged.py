@@ -40,6 +40,10 @@ class Unjudged(Protocol):
     def progress(self) -> float:
         """The share of what there is that has been told."""
 
+    @property
+    def is_open(self) -> bool:
+        """Whether the newest of the past may still get something behind it, as has to be seen by another poll."""
+
     def poll(self) -> Batch: ...
 
 
@@ -65,6 +69,10 @@ class StepEvents:
         self._waiting: deque[ConsoleStep] = deque()
         self._size = 0
         self._is_over = self._end_was_told = False
+
+    @property
+    def is_open(self) -> bool:
+        return False
 
     @property
     def total_steps(self) -> int | None:
@@ -116,6 +124,7 @@ class LogEvents:
         self._is_first = True
         self._is_settled = False
         """Whether nothing had been added for a while when it was looked at first."""
+        self.is_open = False
         self._size = 0
         self._told: set[str] = set()
 
@@ -143,6 +152,7 @@ class LogEvents:
         if self._latest is not None:
             events = [Stamped(min(one.t, self._latest), one.event) for one in events]
         if not batch.more:
+            self.is_open = self._latest is not None and not self._is_settled
             if self._latest is not None:
                 self._log.t, self._latest = self._latest, None
             if self._is_settled or not batch.lines:

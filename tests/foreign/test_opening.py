@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -50,12 +51,14 @@ def test_it_is_printed_once_and_exported_into_the_folder_of_the_person(
     assert table[1].startswith("2,1796058081.")
 
 
+@pytest.mark.parametrize("seconds", [10**6, 0])
 def test_the_last_line_of_a_log_is_told_at_once_and_no_epoch_where_none_is(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], seconds: int
 ) -> None:
     log = tmp_path / "train.log"
     log.write_text("".join(f"{{'loss': {3 - number / 10:.1f}, 'learning_rate': 1e-5}}\n" for number in range(5)))
-    os.utime(log, (1_796_000_000, 1_796_000_000))
+    written = time.time() - seconds
+    os.utime(log, (written, written))
     assert main(["--once", str(log)]) == 0
     first = capsys.readouterr().out.splitlines()[0]
     assert "step 5 " in " ".join(first.split()) and "epoch" not in first
