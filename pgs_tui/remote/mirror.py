@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Condition
@@ -129,9 +130,10 @@ class Mirror:
         self.write(self.run.path / NOTES, json.dumps(notes).encode())
 
     def close(self) -> None:
-        """Keep it for another time."""
+        """Keep it for another time. On a full disk that is what was noted last."""
         if self._file >= 0:
-            self.keep()
+            with suppress(OSError):
+                self.keep()
             os.close(self._file)
             self._file = -1
 

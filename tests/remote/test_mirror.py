@@ -1,5 +1,6 @@
 """The mirror of a log: every byte at its own place, and what is not there is known not to be."""
 
+import errno
 import os
 from itertools import pairwise
 from pathlib import Path
@@ -10,7 +11,9 @@ from hypothesis import strategies as st
 
 from engine.events import Batch, EventReader, encode
 from engine.events.growing import RESTARTED, Restart
+from pgs_tui.remote.address import Address
 from pgs_tui.remote.mirror import Mirror, Original
+from pgs_tui.remote.mirrors import own_mirror
 from pgs_tui.remote.ranges import Ranges
 from tests.pgs_tui.making import step
 
@@ -104,3 +107,17 @@ def test_who_reads_the_mirror_is_told_of_a_new_beginning_over_there(tmp_path: Pa
     assert batch.restarted and batch.notes[0] == RESTARTED[how]
     assert len(batch.events) == (1 if how == "emptied" else 3)
     mirror.close()
+
+
+def test_a_full_disk_does_not_hinder_leaving(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(file: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    own = own_mirror(Address("box", "/runs/a"), tmp_path)
+    own.mirror.put(0, b"12345")
+    monkeypatch.setattr(os, "fdatasync", full)
+    own.close()
+    monkeypatch.undo()
+    again = own_mirror(Address("box", "/runs/a"), tmp_path)
+    assert again.is_kept and again.mirror.size == 0
+    again.close()
