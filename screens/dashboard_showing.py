@@ -187,6 +187,7 @@ class DashboardShowing(DashboardDrawing):
         """What has to be said in full: how the run ended, or what goes on while there are no curves."""
         said = live.in_full(self.log_panel.last(LAST_WORDS))
         self.banner.set_class(said is not None, "said")
+        self.set_class(said is not None, "-told")
         self.key_bar.offer(hints_of(self.screen_name, self.goes_on(live), live.lacking))
         if said is not None:
             self.banner.show(*said)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engine.events import End
 from pgs_tui.drawing.lines import Role
-from pgs_tui.format import value, whole
+from pgs_tui.format import plain, value, whole
 from pgs_tui.history.history import History
 from pgs_tui.invocation import own_command
 from screens.readings.situation import OUTCOME_SIGNS, Situation
@@ -18,7 +18,7 @@ def banner_of(situation: Situation, last_words: tuple[str, ...]) -> tuple[str, s
         state = state_of(situation)
         return (state.sentence, state.more, state.role) if state.sentence else None
     sign, role = OUTCOME_SIGNS[outcome]
-    heard = f"last words: {last_words[-1]}" if last_words else "its log is empty"
+    heard = f"last words: {_own_words(history, last_words)}" if last_words else "its log is empty"
     if outcome == "killed":
         return f"{sign} {_vanished(situation)}", f"{_to_go_on(situation)}{heard}", role
     end = history.end
@@ -28,8 +28,14 @@ def banner_of(situation: Situation, last_words: tuple[str, ...]) -> tuple[str, s
         return what, f"{_to_go_on(situation)}exit code {end.exit_code}{_saved(history, end)} · {heard}", role
     best = history.best
     measured = f"best eval {value(best.loss)} at step {whole(best.step)}" if best else "no evaluation"
-    kept = ", kept in checkpoints/best" if history.keeps_best else ""
+    kept = ", in checkpoints/best" if history.keeps_best else ""
     return what, f"{_to_go_on(situation)}{measured}{kept}{_saved(history, end)}", role
+
+
+def _own_words(history: History, last_words: tuple[str, ...]) -> str:
+    """The last line that is no answer to a command, if there is one."""
+    answers = tuple(plain(ack.message) for ack in history.acks.values() if ack.message)
+    return next((words for words in reversed(last_words) if not words.endswith(answers)), last_words[-1])
 
 
 def _reason(end: End) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from engine.events import (
+    Ack,
     Advice,
     Alert,
     Checkpoint,
@@ -301,6 +302,28 @@ async def test_a_killed_engine_is_said_with_its_last_words(tmp_path: Path) -> No
         assert "✖ killed" in app.texts["status"]
         assert "killed after step 1 240: the engine vanished without a word (by signal 9)" in app.texts["banner"]
         assert "last words: RuntimeError: out of luck" in app.texts["banner"]
+
+
+async def test_the_answer_to_a_command_is_not_taken_for_last_words(tmp_path: Path) -> None:
+    async with hosted(tmp_path) as (app, pilot):
+        await app.deliver(pilot, training())
+        ack = Ack(id="a" * 12, ok=True, message="pauses after step 1240", cmd="pause", by="lena@box")
+        words = ("RuntimeError: out of luck", "lena@box: pause: pauses after step 1240")
+        await app.deliver(pilot, Update(events=stamped(ack), log=words, life="gone", exit_code=-9))
+        assert "last words: RuntimeError: out of luck" in app.texts["banner"]
+
+
+async def test_under_the_cursor_of_a_run_that_is_over_the_curves_keep_their_rows(tmp_path: Path) -> None:
+    async with hosted(tmp_path, (80, 24)) as (app, pilot):
+        await app.deliver(pilot, training())
+        end = End(status="stopped", reason="lena@box asked", exit_code=0, last_step=1240)
+        await app.deliver(pilot, Update(events=stamped(end), life="gone"))
+        before = len(app.texts["loss"].splitlines())
+        await pilot.press("left")
+        assert len(app.texts["banner"].splitlines()) == 1 and "stopped at step 1 240" in app.texts["banner"]
+        assert len(app.texts["loss"].splitlines()) >= before
+        await pilot.press("escape")
+        assert "to go on" in app.texts["banner"]
 
 
 async def test_an_engine_that_never_started_is_said_with_its_last_words(tmp_path: Path) -> None:

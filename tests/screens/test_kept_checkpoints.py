@@ -41,7 +41,7 @@ async def test_k03_the_best_is_kept_beyond_the_count_and_the_display_says_so(tmp
         assert "best 1.900 @ 850 kept" in host.texts["loss"]
         over = End(status="finished", reason="all 1000 steps are done", exit_code=0, last_step=1000)
         await host.deliver(pilot, Update(events=stamped(over, start=5000.0), life="gone"))
-        assert "best eval 1.900 at step 850, kept in checkpoints/best" in host.texts["banner"]
+        assert "best eval 1.900 at step 850, in checkpoints/best" in host.texts["banner"]
         assert "checkpoint checkpoints/step-1000" in host.texts["banner"]
 
 
