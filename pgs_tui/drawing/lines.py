@@ -16,6 +16,8 @@ Role = Literal[PanelRole, TokenRole, SeriesRole]
 ROLES: tuple[Role, ...] = get_args(Role)
 Span = tuple[str, Role]
 Line = tuple[Span, ...]
+_BETWEEN_WORDS = re.compile(r"\s+(?!(?<=\d )\d{3}(?!\d))")
+"""Not the blank before the thousands of a number."""
 _RUN_GAP = 8
 """Cells between two runs below which they are one; about what moving there and naming the style again takes."""
 
@@ -148,9 +150,13 @@ def changed_runs(old: Line, new: Line) -> list[tuple[int, int]]:
 
 
 def wrapped(text: str, cells: int, role: Role = "text") -> list[Line]:
-    """Words of the text in lines of at most `cells` cells; a word that is longer goes on in the next line."""
+    """Words of the text in lines of at most `cells` cells; a word that is longer goes on in the next line.
+
+    `86 776` is one word.
+    """
     lines: list[str] = []
-    for word in (piece for long in text.split() for piece in chop_cells(long, max(cells, 2))):
+    words = _BETWEEN_WORDS.split(text.strip()) if text.strip() else ()
+    for word in (piece for long in words for piece in chop_cells(long, max(cells, 2))):
         if lines and width(lines[-1]) + 1 + width(word) <= cells:
             lines[-1] += " " + word
         else:

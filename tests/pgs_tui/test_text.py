@@ -146,3 +146,8 @@ def test_one_of_something_has_no_plural_and_what_is_not_known_no_unit() -> None:
     assert counted_alerts(2, "critical") == "2 critical"
     assert percent(None) == percent(float("nan")) == "–"
     assert {wording.words(None) for wording in WORDINGS.values()} == {"–"}, "a skipped step moved – and not – %"
+
+
+def test_numbers_are_not_torn_at_their_thousands() -> None:
+    told = [text_of(row).rstrip() for row in wrapped("at work · 86 776 tokens, step  12 100 of 4 205 751 296 ", 14)]
+    assert told == ["at work ·", "86 776 tokens,", "step 12 100 of", "4 205 751 296"]
