@@ -16,6 +16,7 @@ from textual.widget import Widget
 from pgs_tui.comparing.comparison import Comparison
 from pgs_tui.comparing.table import wording_of
 from pgs_tui.drawing.lines import Role
+from pgs_tui.key_tables.compare import COMPARE, OF_CURVES
 from pgs_tui.keys import hints_of
 from pgs_tui.look import Look
 from pgs_tui.widgets.chart_panel import ChartPanel
@@ -59,7 +60,7 @@ class ComparePanes(Screen[None], inherit_bindings=False):
         self.table = RunTable(id="runs")
         self.differences = DifferencePanel(id="differences")
         self.below = Container(self.table, self.differences, id="below")
-        self.key_bar = KeyBar(hints_of("compare", going=False), id="keys")
+        self.key_bar = KeyBar(_hints(False), id="keys")
         for drawn in self.drawn:
             drawn.glyphs = look.glyphs
 
@@ -98,6 +99,7 @@ class ComparePanes(Screen[None], inherit_bindings=False):
     def read_differences(self, reading: bool) -> None:
         """What differs in the configs in full, in place of the curves; or the curves again."""
         self.set_class(reading, "-differences")
+        self.key_bar.offer(_hints(reading))
         self._place(self.app.size.height)
 
     def _place(self, height: int) -> None:
@@ -169,3 +171,12 @@ class ComparePanes(Screen[None], inherit_bindings=False):
         """The chosen one, then the others in their order."""
         metrics, chosen = self.comparison.metrics, self.comparison.shown.metric
         return chosen, *(one for one in metrics if one != chosen)
+
+
+def _hints(reading: bool) -> list[tuple[str, str]]:
+    """What can be done with the curves; while `reading` what differs there are none, and `d` brings them back."""
+    hints = hints_of("compare", going=False)
+    if not reading:
+        return hints
+    of_curves = {entry.shown for entry in COMPARE.does if entry.action in OF_CURVES}
+    return [(key, "curves" if key == "d" else hint) for key, hint in hints if key not in of_curves]

@@ -30,3 +30,6 @@ COMPARE = Table(
         Key(("escape",), "Esc", "out", "", "one layer out: the cursor, the zoom, then back to the list"),
     ),
 )
+
+OF_CURVES = frozenset({"right", "axis", "zoom_in", "toggle_run", "metric", "log_axis", "smooth"})
+"""Actions that are offered where curves are seen."""

@@ -159,7 +159,9 @@ async def test_differing_keys_stand_there_with_the_runs_that_have_them(runs: lis
         assert "train.epochs" in text and "1 1.0" in text and "2 2.0" in text
         assert "3: it has no config" in text and "1 key differs" in text
         assert not shown.screen.chart.display or shown.screen.chart.size.height == 0
+        assert "zoom" not in shown.text("keys") and "d curves" in shown.text("keys")
         await shown.press("escape")
+        assert "zoom" in shown.text("keys") and "d configs" in shown.text("keys")
         assert not shown.screen.differences.display
 
 
