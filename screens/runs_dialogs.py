@@ -7,13 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pgs_tui.format import plain, whole
+from pgs_tui.format import counted, plain
 from pgs_tui.listing.labels import Labels, LabelsError, note_of, tags_of, write_labels
 from pgs_tui.listing.row import RunRow
 from screens.runs_panes import RunsPanes
 
 if TYPE_CHECKING:  # what the first frame does not need is imported after it
     from pgs_tui.listing.deletion import Deletion
+    from pgs_tui.listing.resuming import Question
 
 READONLY = "this list was opened with --readonly: nothing is written"
 FILTER_HINT = "words of a name, model, note; tag:x status:failed model:qwen -word; nothing shows all"
@@ -141,10 +142,12 @@ class RunsDialogs(RunsPanes, inherit_bindings=False):
         from pgs_tui.listing.words import size
 
         self.key_bar.quiet()
-        saved = f", {_counted(planned.checkpoints, 'checkpoint')} among them" if planned.checkpoints else ""
+        saved = [counted(planned.checkpoints, "checkpoint")] if planned.checkpoints else []
+        saved += ["the final model"] if planned.has_final else []
+        among = f", {' and '.join(saved)} among them" if saved else ""
         begun = [plain(one.id) for one in self.listing.begun_from(row)]
         used = f" {', '.join(begun)} went on from a checkpoint of it." if begun else ""
-        question = f"{plain(row.id)}: {size(planned.size)} in {_counted(planned.files, 'file')}{saved}, for good.{used}"
+        question = f"{plain(row.id)}: {size(planned.size)} in {counted(planned.files, 'file')}{among}, for good.{used}"
 
         def delete_it() -> None:
             self.listing.deleting += 1
@@ -198,9 +201,11 @@ class RunsDialogs(RunsPanes, inherit_bindings=False):
         else:
             self.app.call_from_thread(self._ask_to_resume, row, question)
 
-    def _ask_to_resume(self, row: RunRow, question: str) -> None:
+    def _ask_to_resume(self, row: RunRow, question: Question) -> None:
+        """Going on destroys nothing, so Enter does it, but runs nobody's code."""
         self.key_bar.quiet()
-        self._ask_whether("resume", f"{plain(row.id)}: {question}", "Go on with it", lambda: self.resume(row))
+        told = f"{plain(row.id)}: {question.text}"
+        self._ask_whether("resume", told, "Go on with it", lambda: self.resume(row), is_harmless=not question.runs_code)
 
     def _tell_command(self, row: RunRow) -> None:
         """What goes on with a run of another machine, there."""
@@ -216,8 +221,10 @@ class RunsDialogs(RunsPanes, inherit_bindings=False):
         )
         self.app.push_screen(TextPage(row.name, lambda cells: as_written(text, cells), self.key_bar.glyphs))
 
-    def _ask_whether(self, title: str, question: str, yes: str, then: Callable[[], None]) -> None:
-        """Enter alone changes nothing."""
+    def _ask_whether(
+        self, title: str, question: str, yes: str, then: Callable[[], None], is_harmless: bool = False
+    ) -> None:
+        """Enter alone does nothing that is not harmless."""
         from screens.confirm import Answer, Confirm
 
         def take(answer: str | None) -> None:
@@ -225,11 +232,9 @@ class RunsDialogs(RunsPanes, inherit_bindings=False):
                 then()
 
         answers = [Answer("yes", yes), Answer("no", "Leave it as it is")]
-        self.app.push_screen(Confirm(title, question, answers, self.key_bar.glyphs, marked=1), take)
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{whole(number)} {what}{'' if number == 1 else 's'}"
+        self.app.push_screen(
+            Confirm(title, question, answers, self.key_bar.glyphs, marked=0 if is_harmless else 1), take
+        )
 
 
 def _labels_words(row: RunRow, labels: Labels) -> str:

@@ -29,12 +29,15 @@ class NotDeletedError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Deletion:
-    """What would be deleted: `files` in `path`, which take `size` bytes of the disk."""
+    """What would be deleted: `files` in `path`, which take `size` bytes of the disk; `has_final` says that the trained
+    model is among them.
+    """
 
     path: Path
     files: int
     size: int
     checkpoints: int
+    has_final: bool
 
 
 def deletion_of(path: Path, below: Path | None) -> Deletion:
@@ -163,4 +166,5 @@ def _looked_through(path: Path) -> Deletion:
             raise NotDeletedError(f"nothing was deleted: {folder}: {error.strerror}") from error
     if not os.access(path.parent, os.W_OK | os.X_OK):
         raise NotDeletedError(f"nothing was deleted: {path.parent} may not be written")
-    return Deletion(path, files, size, checkpoints)
+    final = RunDir(path).final
+    return Deletion(path, files, size, checkpoints, not final.is_symlink() and any(final.glob("*")))

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import dataclass
 
 from engine.rundir import RunDir, has_checkpoint
 from pgs_tui.format import plain, whole
 from pgs_tui.listing.row import RunRow
 from pgs_tui.picking.words import code_of
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a person has to know before a run goes on, and whether code of strangers would run then."""
+
+    text: str
+    runs_code: bool
 
 
 def why_not_resumed(row: RunRow) -> str:
@@ -33,8 +42,8 @@ def resume_command(row: RunRow) -> str:
     return shlex.join((*words, "--train.resume_from", "auto"))
 
 
-def question_before(row: RunRow) -> str:
-    """What a person has to know before it goes on. Raises ValueError where its config does not load any more."""
+def question_before(row: RunRow) -> Question:
+    """What is asked before it goes on. Raises ValueError where its config does not load any more."""
     from engine.config import load_config
 
     config = load_config(RunDir(row.path).config_yaml).config
@@ -46,4 +55,4 @@ def question_before(row: RunRow) -> str:
     else:
         start = f"It goes on from the checkpoint of step {whole(step)}, in its own folder."
     code = f" {code_of(config.model.name_or_path)}." if config.model.trust_remote_code else ""
-    return start + code
+    return Question(start + code, config.model.trust_remote_code)

@@ -102,12 +102,12 @@ class RunDetails(Panel):
             return
         if row.trouble:
             yield "", f"▲ {plain(row.trouble)}", "warn"
-        yield "loss", losses_in_words(row), "text"
-        yield "alerts", alerts_in_words(row), "text"
         if row.labels.tags:
             yield "tags", plain(" ".join(f"#{tag}" for tag in row.labels.tags)), "accent"
         if row.labels.note:
             yield "note", plain(row.labels.note), "text"
+        yield "loss", losses_in_words(row), "text"
+        yield "alerts", alerts_in_words(row), "text"
         yield "takes", self._takes(row), "text"
         yield from self._origin(row)
 

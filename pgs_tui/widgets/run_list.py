@@ -21,6 +21,7 @@ LOWEST_WITH_HEAD = 6
 """Lines below which the names of the columns are left out."""
 SHORTEST_NAME, LONGEST_NAME = 14, 44
 SHORTEST_STEPS = 5
+NAME_HEAD = "run↓ "
 TAG_CELLS = 12
 ROLES: dict[str, Role] = {"●": "good", "○": "accent", "‖": "warn", "✔": "text", "■": "text", "✖": "bad", "◇": "accent"}
 """In which role a state stands, by its sign."""
@@ -54,14 +55,15 @@ PLACES = ("status", "", "model", "steps", "loss", "best", "alerts", "size", "tim
 def columns_of(cells: int, longest_name: int, longest_steps: int, has_tags: bool = False) -> tuple[Column, ...]:
     """What of a row fits into so many cells, behind its markers. The name comes first."""
     kept = [STATE if cells >= 46 else STATE_SIGN, Column("steps", longest_steps + 1, "steps", to_the_right=True), LOSS]
-    room = cells - sum(column.cells for column in kept) - SHORTEST_NAME
+    shortest = max(min(SHORTEST_NAME, longest_name + 2), len(NAME_HEAD))
+    room = cells - sum(column.cells for column in kept) - shortest
     for column in OPTIONAL:
         if column.cells > room:
             break
         kept.append(column)
         room -= column.cells
-    name = SHORTEST_NAME + max(min(room, longest_name + 2 - SHORTEST_NAME, LONGEST_NAME - SHORTEST_NAME), 0)
-    room -= name - SHORTEST_NAME
+    name = shortest + max(min(room, longest_name + 2 - shortest, LONGEST_NAME - shortest), 0)
+    room -= name - shortest
     if has_tags and len(kept) == len(OPTIONAL) + 3 and room >= TAG_CELLS:
         kept.append(Column("tags", room))
     kept.sort(key=lambda column: PLACES.index(column.head))

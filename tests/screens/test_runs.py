@@ -11,6 +11,7 @@ from engine.rundir import RunDir, register_run
 from pgs_tui.goals import ListRuns
 from pgs_tui.listing.labels import Labels, write_labels
 from pgs_tui.look import Look, ThemeName
+from pgs_tui.widgets.run_list import columns_of
 from tests.listing.making import alert, end, evaluation, fill, make_run
 from tests.screens.hosting import screen_text
 from tests.screens.listing import listed, texts, until
@@ -144,3 +145,8 @@ async def test_it_can_be_read_in_every_theme_and_without_colour(
         await pilot.press("m")
         told = texts(screen)["runs"]
         assert (told.isascii() and "killed" in told and "> *" in told.replace("  ", " ")) or "*" in told
+
+
+def test_columns_have_the_room_that_short_names_leave() -> None:
+    heads = [[column.head for column in columns_of(73, longest_name=name, longest_steps=7)] for name in (6, 30)]
+    assert "size" in heads[0] and "size" not in heads[1]

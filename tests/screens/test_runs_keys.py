@@ -125,10 +125,13 @@ async def test_a_run_that_is_over_can_be_played_again(runs: Path) -> None:
 async def test_deleting_asks_with_the_size_and_enter_alone_deletes_nothing(runs: Path) -> None:
     run = next(runs.glob("*-r0"))
     fill(run / "checkpoints" / "step-2" / "model.safetensors", 2_000_000)
+    fill(run / "final" / "model.safetensors", 10)
     async with listed(runs) as (screen, pilot):
         await pilot.press("D")
         await until(pilot, lambda: "Delete it" in shown(pilot))
-        assert "2.0 MB in 3 files, 1 checkpoint" in " ".join(shown(pilot).replace("│", " ").split())
+        assert "2.0 MB in 4 files, 1 checkpoint and the final model among them" in " ".join(
+            shown(pilot).replace("│", " ").split()
+        )
         await pilot.press("enter")
         await pilot.pause()
         assert run.exists()
@@ -180,13 +183,27 @@ async def test_resuming_asks_and_starts_the_engine_in_the_runs_own_folder(
         assert "begins again at step 1" in asked and "Python code that comes with some/model runs" in asked
         await pilot.press("enter")
         await pilot.pause()
-        assert started == [], "Enter alone starts nothing"
+        assert started == [], "Enter alone runs nobody's code"
         await pilot.press("R")
         await until(pilot, lambda: "Go on with it" in shown(pilot))
         await pilot.press("up", "enter")
         await until(pilot, lambda: screen.app.return_value)
         goal = screen.app.return_value.next
         assert started == [run] and isinstance(goal, AttachTo) and goal.source.run.path == run and goal.back
+
+
+async def test_a_run_that_brings_no_code_goes_on_with_enter(
+    runs: Path, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (here / "chats.jsonl").write_text('{"messages": []}\n')
+    config = CONFIG.format(model="some/model", trusts="false", data=here / "chats.jsonl")
+    (next(runs.glob("*-r0")) / "config.yaml").write_text(config)
+    monkeypatch.setattr("pgs_tui.runs.launcher.resume", lambda folder: Launched(folder, subprocess.Popen(("true",))))
+    async with listed(runs) as (screen, pilot):
+        await pilot.press("R")
+        await until(pilot, lambda: "› Go on with it" in shown(pilot))
+        await pilot.press("enter")
+        await until(pilot, lambda: screen.app.return_value)
 
 
 async def test_why_a_run_cannot_go_on_is_said(runs: Path) -> None:
