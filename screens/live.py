@@ -141,6 +141,11 @@ class LiveRun:
         return self._update.loading
 
     @property
+    def trouble(self) -> str | None:
+        """Why its log cannot be read at the moment."""
+        return self._update.trouble
+
+    @property
     def exit_code(self) -> int:
         """What the run's end means for the exit code of whoever watched it; 0 while it goes on."""
         end = self.history.end if not self._is_awaited else None

@@ -19,6 +19,7 @@ from pgs_tui.export.chart_as_svg import chart_as_svg
 from pgs_tui.export.exports import SUFFIXES
 from pgs_tui.export.files import Writing, text, write_beside, write_new
 from pgs_tui.export.reading import read_source
+from pgs_tui.format import plain
 from pgs_tui.look import Look
 from pgs_tui.runs.source import Source
 
@@ -75,6 +76,8 @@ def _read(sources: Sequence[Source]) -> Comparison:
     found = [read_source(source) for source in sources]
     for note in (note for one in found for note in one.notes):
         sys.stderr.write(f"pgs-tui: {note}\n")
+    for live in (one.live for one in found if one.live.trouble is not None):
+        sys.stderr.write(f"pgs-tui: {plain(live.folder)}: its log cannot be read: {plain(live.trouble or '')}\n")
     return Comparison([one.live for one in found])
 
 

@@ -12,6 +12,7 @@ from pgs_tui.export.exports import Export
 from pgs_tui.export.files import export_folder, write_beside, write_new
 from pgs_tui.export.frame import FIELDS, SMOOTHING
 from pgs_tui.export.reading import read_source
+from pgs_tui.format import plain
 from pgs_tui.look import Look
 from pgs_tui.panel_names import PanelName
 from pgs_tui.runs.source import Source
@@ -22,10 +23,16 @@ STANDARD_OUTPUT = "-"
 
 
 def export(source: Source, format: ExportFormat, panel: str | None, out: str | None, look: Look, said: TextIO) -> int:
-    """Write it and say where; `out` is the new file, `-` for `said` itself. Raises UsageError."""
+    """Write it and say where; `out` is the new file, `-` for `said` itself. Raises UsageError.
+
+    Returns 1 where it could not be written, or nothing be read.
+    """
     chart = _chart(panel, format)
     gc.disable()  # nothing here lives longer than the program
     read = read_source(source)
+    if read.live.trouble is not None:
+        sys.stderr.write(f"pgs-tui: nothing is written, the log cannot be read: {plain(read.live.trouble)}\n")
+        return 1
     looking = read.live.looking(View(), SMOOTHING)
     made = Export(format, read.live, looking, chart, log=False, glyphs=look.glyphs)
     for note in read.notes:

@@ -11,6 +11,7 @@ import pytest
 from engine.control import control_command
 from engine.rundir import RunDir, liveness, this_process, write_run_info
 from pgs_tui.drawing.lines import text_of
+from pgs_tui.export.command import export
 from pgs_tui.export.frame import Sheet, frame_of
 from pgs_tui.export.frame_as_json import document
 from pgs_tui.export.frame_as_text import frame_as_text
@@ -18,6 +19,7 @@ from pgs_tui.export.reading import read_run
 from pgs_tui.listing.deletion import NotDeletedError, deletion_of
 from pgs_tui.listing.reading import read_row
 from pgs_tui.listing.words import state_in_words
+from pgs_tui.look import Look
 from pgs_tui.plain import watch
 from pgs_tui.runs.source import LocalRun
 from tests.listing.making import make_run
@@ -49,6 +51,16 @@ def test_nobody_says_that_it_was_killed_or_goes_on(closed: RunDir) -> None:
     assert document(frame)["outcome"] == "unknown" and document(frame)["remaining"] is None
     assert "cannot be told" in read.live.farewell() and "killed" not in read.live.farewell()
     assert not [one for one in read.live.incidents() if one.code == "ENGINE_DEAD"]
+
+
+def test_no_empty_export_is_made_of_a_log_that_cannot_be_read(
+    closed: RunDir, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = io.StringIO()
+    code = export(LocalRun(closed), "csv", None, "-", Look(), out)
+    can_be_read = closed.events.is_file()
+    assert (code == 0) == can_be_read == bool(out.getvalue())
+    assert ("the log cannot be read: Is a directory" in capsys.readouterr().err) != can_be_read
 
 
 def test_it_is_not_deleted_and_no_command_is_written_for_it(closed: RunDir, capsys: pytest.CaptureFixture[str]) -> None:
