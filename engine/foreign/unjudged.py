@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -25,6 +27,7 @@ SLICE_STEPS = 5_000
 """How many steps of files are told at a time."""
 IS_OVER = "its files say that the training is over"
 """Not that all steps are done: a Trainer that stops early writes its summary all the same."""
+BEGUN_ANEW = "its files do not go on with what was told; they are read from the start"
 SETTLED_SECONDS = 1.0
 """Whoever prints a step and the progress bar behind it does so within less."""
 
@@ -91,7 +94,8 @@ class StepEvents:
             self._end_was_told = True
             end = End(status="finished", reason=IS_OVER, exit_code=0, last_step=self._steps.last or 0)
             events.append(Stamped(self._steps.t, end))
-        return Batch(tuple(events), told.notes, restarted=told.restarted, more=bool(self._waiting))
+        notes = (BEGUN_ANEW, *told.notes) if told.restarted else told.notes
+        return Batch(tuple(events), notes, restarted=told.restarted, more=bool(self._waiting))
 
     def _look(self) -> StepsTold:
         told = self._files.poll()
@@ -143,6 +147,8 @@ class LogEvents:
             self._latest, self._size = status.st_mtime, status.st_size
             self._is_settled = self._clock() - status.st_mtime > SETTLED_SECONDS
         batch = self._reader.poll()
+        if not (batch.lines or self._path.exists()):
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(self._path))
         if batch.restarted:
             self._log = ForeignLog()
         unread = self._log.unread

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from engine.events import EventReader
+from engine.events.growing import RESTARTED
 from engine.events.survey import EDGE_BYTES, survey_of
 from pgs_tui.foreign.mirror import ForeignMirror
 from pgs_tui.runs.console import ConsoleTail
@@ -80,12 +81,13 @@ class ForeignFollower(Follower):
         run = self._mirror.run
         self._mirrored_past = past = past_of(run.events)
         reader = past.reader() if past is not None else EventReader(run.events, FOLLOWED_BYTES)
-        return Follower(reader, ConsoleTail(run.console_log), _life, past=past)
+        return Follower(reader, ConsoleTail(run.console_log, tells_restarts=False), _life, past=past)
 
     def _with_remarks(self, update: Update) -> Update:
         """The update, with what the process that reads the other tool's files has to say."""
         self._trouble = self._mirror.trouble
-        notes = (*update.notes, *self._mirror.notes())
+        own = (note for note in update.notes if note not in RESTARTED.values())  # the mirror was, and says why itself
+        notes = (*own, *self._mirror.notes())
         self._told = replace(update, notes=notes, trouble=self._trouble or update.trouble)
         return self._told
 

@@ -18,13 +18,16 @@ class ConsoleTail:
     held back until its newline comes; `rest` gives it.
     """
 
-    def __init__(self, path: Path, tail_bytes: int = TAIL_BYTES) -> None:
+    def __init__(self, path: Path, tail_bytes: int = TAIL_BYTES, tells_restarts: bool = True) -> None:
+        """Without `tells_restarts` somebody else says that the file was emptied."""
+        self._tells_restarts = tells_restarts
         self._reader = TextReader(path, every_piece=False, tail_bytes=tail_bytes)
 
     def poll(self) -> tuple[str, ...]:
         """The lines since the last poll, none while the file does not exist."""
         batch = self._reader.poll()
-        lines = (*(f"note: {note}" for note in batch.notes), *batch.lines)
+        notes = batch.notes if self._tells_restarts else ()
+        lines = (*(f"note: {note}" for note in notes), *batch.lines)
         while batch.more:
             batch = self._reader.poll()
             lines += batch.lines

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
@@ -102,28 +103,65 @@ def test_where_there_are_no_lines_for_people_the_steps_are_some() -> None:
     source.close()
 
 
-def test_a_folder_that_vanishes_is_told_of_and_its_coming_back_too(tmp_path: Path) -> None:
-    folder = tmp_path / "board"
-    folder.mkdir()
-    file = folder / "events.out.tfevents.1.box.1"
-    file.write_bytes(scalar(1, "loss", 1.0) + scalar(2, "loss", 1.0))
-    source = ForeignRun(folder)
-    follower = source.follower()
-    updates: list[Update] = []
+class Told:
+    """What a follower tells, until something has happened."""
 
-    def until(happened: bool) -> None:
+    def __init__(self, source: ForeignRun) -> None:
+        self.follower = source.follower()
+        self.updates: list[Update] = []
+
+    def until(self, happened: Callable[[], bool]) -> None:
         deadline = time.monotonic() + PATIENCE
-        while bool(updates and updates[-1].trouble) != happened or not updates or updates[-1].loading:
+        while not happened():
             assert time.monotonic() < deadline, "it has not happened"
-            updates.extend(follower.poll())
+            self.updates.extend(self.follower.poll())
 
-    until(False)
-    folder.rename(tmp_path / "away")
-    until(True)
-    assert "No such file" in str(updates[-1].trouble)
-    (tmp_path / "away").rename(folder)
-    until(False)
-    follower.stop()
+    def until_trouble(self, is_there: bool) -> None:
+        self.until(lambda: bool(self.updates and not self.last.loading and bool(self.last.trouble) == is_there))
+
+    @property
+    def last(self) -> Update:
+        return self.updates[-1]
+
+    @property
+    def notes(self) -> list[str]:
+        return [note for update in self.updates for note in (*update.notes, *update.log) if "from the start" in note]
+
+
+@pytest.mark.parametrize("is_log", [False, True])
+def test_what_vanishes_is_told_of_and_its_coming_back_too(tmp_path: Path, is_log: bool) -> None:
+    path = tmp_path / "board"
+    if is_log:
+        path.write_text("step=1 loss=1.0\nstep=2 loss=1.0\n")
+    else:
+        path.mkdir()
+        (path / "events.out.tfevents.1.box.1").write_bytes(scalar(1, "loss", 1.0) + scalar(2, "loss", 1.0))
+    source = ForeignRun(path)
+    told = Told(source)
+    told.until_trouble(False)
+    path.rename(tmp_path / "away")
+    told.until_trouble(True)
+    assert "No such file" in str(told.last.trouble)
+    (tmp_path / "away").rename(path)
+    told.until_trouble(False)
+    told.follower.stop()
+    source.close()
+
+
+def test_that_a_log_was_emptied_is_said_once(tmp_path: Path) -> None:
+    path = tmp_path / "train.log"
+    path.write_text("".join(f"step={step} loss=1.0\n" for step in range(1, 9)))
+    source = ForeignRun(path)
+    told = Told(source)
+    told.until_trouble(False)
+    path.write_text("step=1 loss=7.0\n")
+    told.until(lambda: any("loss=7.0" in line for update in told.updates for line in update.log))
+    told.until(lambda: any(update.restarted for update in told.updates) and bool(told.notes))
+    with path.open("a") as log:
+        log.write("step=2 loss=6.0\n")
+    told.until(lambda: any("loss=6.0" in line for update in told.updates for line in update.log))
+    assert told.notes == ["log was emptied, reading from the start"]
+    told.follower.stop()
     source.close()
 
 
