@@ -18,6 +18,8 @@ from pgs_tui.listing.words import alerts, best, counted, loss, model, size, star
 from pgs_tui.picking.folders import folder_name
 
 HEADS = ("run", "status", "model", "steps", "loss", "best", "alerts", "size", "time", "started", "tags")
+WIDEST = 48
+"""Cells of a column; what is longer moves the rest of its own line alone."""
 _TO_THE_RIGHT = frozenset({"steps", "loss", "best", "size", "time", "started"})
 
 
@@ -52,7 +54,7 @@ def _lines(rows: Sequence[RunRow], folder: str | None, now: float) -> Iterator[s
         yield f"there is no run {f'below {plain(folder)}' if folder else 'known here'}; pgs-tui CONFIG trains one"
     else:
         table = [HEADS, *(_cells(row, now) for row in runs)]
-        sizes = [max(len(cells[place]) for cells in table) for place in range(len(HEADS))]
+        sizes = [min(max(len(cells[place]) for cells in table), WIDEST) for place in range(len(HEADS))]
         for cells in table:
             yield "  ".join(_column(*column) for column in zip(HEADS, cells, sizes, strict=True)).rstrip()
     yield from (f"{plain(row.shown)}: {plain(row.trouble)}" for row in rows if row.trouble)

@@ -43,7 +43,7 @@ OPTIONAL = (
     Column("best", 9, "best", to_the_right=True),
     Column("alerts", 8, "alerts"),
     Column("age", 6, "started", to_the_right=True),
-    Column("size", 9, "size", to_the_right=True),
+    Column("size", 8, "size", to_the_right=True),
     Column("time", 10, "time", to_the_right=True),
     Column("model", 16, "model"),
 )

@@ -30,6 +30,13 @@ def test_a_line_a_run(tmp_path: Path) -> None:
         assert word in told
 
 
+def test_one_long_name_widens_no_other_line(tmp_path: Path) -> None:
+    make_run(tmp_path, "short", ended=end())
+    make_run(tmp_path, "n" * 200, clock="130000", ended=end())
+    lines = printed(tmp_path)[1].splitlines()
+    assert [len(line) > 200 for line in lines if "finished" in line] in ([True, False], [False, True])
+
+
 def test_the_json_has_the_keys_of_the_page(tmp_path: Path) -> None:
     make_run(tmp_path, "small", evaluation(3, 2.1), losses=(3.0, float("nan")))
     code, text = printed(tmp_path, as_json=True)

@@ -148,5 +148,5 @@ async def test_it_can_be_read_in_every_theme_and_without_colour(
 
 
 def test_columns_have_the_room_that_short_names_leave() -> None:
-    heads = [[column.head for column in columns_of(73, longest_name=name, longest_steps=7)] for name in (6, 30)]
+    heads = [[column.head for column in columns_of(73, longest_name=name, longest_steps=9)] for name in (10, 30)]
     assert "size" in heads[0] and "size" not in heads[1]
