@@ -52,6 +52,12 @@ class FarScan:
     def run(self) -> Iterator[Found]:
         """Each run with all that is to be known of it. Raises LinkLostError (an OSError), FileNotFoundError."""
         connection = Connection(self._address.host)
+        try:
+            yield from self._look(connection)
+        finally:
+            connection.leave()
+
+    def _look(self, connection: Connection) -> Iterator[Found]:
         if not connection.stands():
             connection.reopen()
         self._shell = connection.shell()

@@ -22,7 +22,11 @@ def connect(where: Path | Address | None) -> None:
     from pgs_tui.remote.ssh import Connection
 
     try:
-        Connection(where.host).open()
+        connection = Connection(where.host)
+        try:
+            connection.open()
+        finally:
+            connection.leave()
     except LinkLostError as error:
         raise ConnectError(str(error)) from error
 

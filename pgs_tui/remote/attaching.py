@@ -15,8 +15,12 @@ def attach(address: Address) -> RemoteRun:
     Raises LinkLostError, with one sentence, where nobody can be reached or no mirror can be kept.
     """
     connection = Connection(address.host)
-    connection.open()
-    run = RemoteRun(address, connection, _mirror_for(address))
+    try:
+        connection.open()
+        run = RemoteRun(address, connection, _mirror_for(address))
+    except LinkLostError:
+        connection.leave()
+        raise
     run.start()
     return run
 

@@ -78,6 +78,7 @@ class Fetching:
             desk.close()
         if self._thread.is_alive():
             self._thread.join(LEAVE_SECONDS)
+        self._connection.leave()
 
     def wait_for_look(self, timeout: float) -> FirstLook | None:
         """The first look at the run; None if it does not come within so many seconds, or never will."""

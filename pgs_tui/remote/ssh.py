@@ -19,6 +19,7 @@ from typing import IO
 from pgs_tui.remote.channel import Channel, LineSigns
 from pgs_tui.remote.far_shell import FarShell
 from pgs_tui.remote.lost import LinkLostError, not_reached
+from pgs_tui.remote.seats import Seat
 from pgs_tui.terminal import lent_terminal
 
 PERSIST_SECONDS = 60
@@ -32,6 +33,8 @@ LOGIN_SECONDS = 60
 """For a login without questions, from a jump host's to the last one's."""
 _LONGEST_SOCKET_PATH = 104 - 17 - 1
 """A unix socket's path on the strictest system, less the random letters that `ssh` puts behind it for a while."""
+_NAME_LETTERS = 24
+"""Of a socket: 20, and the number of the connection."""
 _REASON_BYTES = 4096
 _LOOK_MS = 10
 
@@ -45,7 +48,10 @@ def ssh_command(environment: Mapping[str, str] = os.environ) -> tuple[str, ...]:
 
 
 class Connection:
-    """The master connection to `host`, shared by all dashboards of this user on this machine."""
+    """A master connection to `host`, shared with other dashboards of this user on this machine; in the end `leave` it.
+
+    Raises LinkLostError where there is no folder for its socket.
+    """
 
     def __init__(self, host: str, ssh: Sequence[str] | None = None) -> None:
         self.host = host
@@ -53,7 +59,12 @@ class Connection:
         self._signs = LineSigns()
         self._folder = control_folder()
         name = hashlib.sha256("\0".join((*self.ssh, host)).encode(errors="surrogateescape")).hexdigest()[:20]
-        self.socket = self._folder / name
+        try:
+            self._seat = Seat(self._folder / name)
+        except OSError as error:
+            raise LinkLostError(f"no place for ssh's control socket: {error.filename}: {error.strerror}") from error
+        number = self._seat.connection
+        self.socket = self._folder / (f"{name}-{number}" if number else name)
 
     def open(self, says: IO[bytes] | None = None) -> None:
         """Log in with the terminal left to `ssh`, for a password, a new host key, a touch of a key.
@@ -80,6 +91,10 @@ class Connection:
         """End the master, for all that use it: the line behind it is dead. One that does not answer stays as it is."""
         with contextlib.suppress(LinkLostError):
             self._control("exit")
+
+    def leave(self) -> None:
+        """It is not used any more; the master stays for others, and a minute for who comes next."""
+        self._seat.leave()
 
     def shell(self) -> FarShell:
         """A shell over there, in a channel of its own. Raises LinkLostError."""
@@ -160,7 +175,7 @@ def control_folder(environment: Mapping[str, str] = os.environ) -> Path:
     """`${XDG_RUNTIME_DIR:-/tmp}/pgs-tui-UID`, this user's alone. Raises LinkLostError where it is somebody else's."""
     name = f"pgs-tui-{os.getuid()}"
     folder = Path(environment.get("XDG_RUNTIME_DIR") or "/tmp") / name
-    if len(os.fsencode(folder)) + 1 + 20 > _LONGEST_SOCKET_PATH:
+    if len(os.fsencode(folder)) + 1 + _NAME_LETTERS > _LONGEST_SOCKET_PATH:
         folder = Path("/tmp") / name
     try:
         folder.mkdir(mode=0o700, exist_ok=True)

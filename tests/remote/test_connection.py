@@ -9,6 +9,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ from pgs_tui.remote.programs import CHECK, FOLLOW
 from pgs_tui.remote.ssh import Connection, control_folder, ssh_command
 from tests.remote.proxy import Proxy
 from tests.remote.sshd import HOST, PATIENCE, Sshd, serving
+from tests.remote.watching import FarRun, Watched, steps
 from tests.terminal.terminal import environment
 
 
@@ -118,6 +120,32 @@ def test_a_socket_that_a_crash_left_behind_is_no_hindrance(sshd: Sshd, monkeypat
     connection.reopen()
     assert connection.shell().ask(CHECK, ".", 0).status == 0
     connection.drop()
+
+
+def test_every_three_dashboards_share_a_connection(sshd: Sshd, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PGS_TUI_SSH", sshd.ssh)
+    several = [Connection(HOST) for _ in range(7)]
+    assert len({connection.socket for connection in several}) == 3
+    shared = several[1].socket
+    several[1].leave()
+    again = Connection(HOST)
+    assert again.socket == shared
+    for connection in (*several, again):
+        connection.leave()
+
+
+def test_seven_dashboards_of_a_run_have_all_its_events(tmp_path: Path, watch: Callable[[Path], Watched]) -> None:
+    far = FarRun(tmp_path / "run", steps(1, 5))
+    all_seen = [watch(far.run.path) for _ in range(7)]
+    for seen in all_seen:
+        seen.until(lambda seen=seen: seen.steps == [1, 2, 3, 4, 5])  # type: ignore[misc]
+    far.write(steps(6, 7))
+    for seen in all_seen:
+        seen.until(lambda seen=seen: seen.steps == list(range(1, 8)))  # type: ignore[misc]
+        assert seen.states[-1] == "up"
+    for seen in all_seen:
+        seen.close()
+        seen.source._fetching._connection.drop()
 
 
 def test_a_master_that_sleeps_ends_nobody_else(sshd: Sshd, monkeypatch: pytest.MonkeyPatch) -> None:
