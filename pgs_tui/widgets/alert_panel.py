@@ -42,8 +42,9 @@ class AlertPanel(Panel):
 
     @property
     def newest(self) -> Incident | None:
-        """The incident that is explained while none is selected."""
-        return self._incidents[-1] if self._incidents else None
+        """The incident that is explained while none is selected: the newest that is open, else the newest of all."""
+        newest_open = next((one for one in reversed(self._incidents) if one.open), None)
+        return newest_open or (self._incidents[-1] if self._incidents else None)
 
     def show(self, incidents: tuple[Incident, ...]) -> None:
         """Show these incidents, given oldest first."""
@@ -101,8 +102,8 @@ class AlertPanel(Panel):
         return line((f"{unsolved} open", "warn")) if unsolved else ()
 
     def brief(self, width: int) -> Line:
-        newest = self.selected or (self._incidents[-1] if self._incidents else None)
-        return joined([self.title(), self._row(newest) if newest else line(("none", "dim"))], "  ")
+        told = self.selected or self.newest
+        return joined([self.title(), self._row(told) if told else line(("none", "dim"))], "  ")
 
     def body(self, width: int, height: int) -> Sequence[Line]:
         if not self._incidents:
@@ -110,7 +111,7 @@ class AlertPanel(Panel):
         if not self.framed or height < 1:
             return self._explanation(self.selected or self._incidents[-1], width)[:height]
         newest_first = self._incidents[::-1]
-        chosen = self.selected or newest_first[0]
+        chosen = self.selected or self.newest or newest_first[0]
         place = newest_first.index(chosen)
         explained = [self._row(chosen), *self._explanation(chosen, width)]
         room = max(height - len(explained), 0)
