@@ -6,8 +6,8 @@ from importlib import import_module
 from threading import Thread
 
 DASHBOARD = (
-    "pgs_tui.app",
-    "screens.live",
+    "pgs_tui.apps.dashboard",
+    "screens.dashboard.live",
     "pgs_tui.remote.following",
     "pgs_tui.runs.alarm",
     "engine.events.survey",

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from pgs_tui.look import THEME_NAMES, ThemeName
+from pgs_tui.appearance.look import THEME_NAMES, ThemeName
 
 HELP = """\
 usage: pgs-tui [--gpu NAME | --gpu_memory_gb N]

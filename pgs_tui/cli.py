@@ -75,7 +75,7 @@ def _only(what: str) -> int:
 
 
 def _reset() -> int:
-    from pgs_tui.terminal import reset_terminal
+    from pgs_tui.terminal.guard import reset_terminal
 
     try:
         reset_terminal()

@@ -7,11 +7,11 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import TextIO
 
+from pgs_tui.appearance.look import Look
+from pgs_tui.appearance.palette import PALETTES
 from pgs_tui.drawing.lines import Line, text_of
 from pgs_tui.export.frame import Sheet, frame_of
 from pgs_tui.export.reading import read_source
-from pgs_tui.look import Look
-from pgs_tui.palette import PALETTES
 from pgs_tui.runs.source import Source
 
 USUAL_WIDTH = 80

@@ -8,6 +8,7 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from pgs_tui.appearance.look import Look
 from pgs_tui.format import plain_lines
 from pgs_tui.goals import (
     Attach,
@@ -22,13 +23,12 @@ from pgs_tui.goals import (
     ProfileConfig,
     Replay,
 )
-from pgs_tui.look import Look
 from pgs_tui.waking import SILENT, Waking
 
 if TYPE_CHECKING:
-    from pgs_tui.app import Starter
+    from pgs_tui.apps.dashboard import Starter
+    from pgs_tui.apps.themed import Goodbye, ThemedApp
     from pgs_tui.runs.source import Source
-    from pgs_tui.themed_app import Goodbye, ThemedApp
 
 SWITCH_SECONDS = 0.001
 """How long the thread that reads a run's log may keep the screen's thread waiting; Python's own 5 ms would be felt."""
@@ -77,9 +77,9 @@ def _opened_or_back(goal: Goal) -> Opened:
 
 def _shown(goal: Opened, look: Look, start: Starter | None, waking: Waking) -> tuple[Goodbye | None, int]:
     """Open one application, and return how it ended."""
-    from pgs_tui.first_hints import first_hints
-    from pgs_tui.splash import splash
-    from pgs_tui.terminal import TerminalGuard
+    from pgs_tui.appearance.first_hints import first_hints
+    from pgs_tui.appearance.splash import splash
+    from pgs_tui.terminal.guard import TerminalGuard
 
     gc.disable()  # a collection amid the start only delays the first frame; the app switches it on again
     sys.setswitchinterval(SWITCH_SECONDS)
@@ -100,25 +100,25 @@ def _sources(goal: Opened) -> tuple[Source, ...]:
 
 def _app(goal: Opened, look: Look, start: Starter | None, waking: Waking) -> ThemedApp:
     if isinstance(goal, InspectData):
-        from pgs_tui.inspect_app import InspectApp
+        from pgs_tui.apps.inspect import InspectApp
 
         return InspectApp(goal, look)
     if isinstance(goal, ProfileConfig):
-        from pgs_tui.profile_app import ProfileApp
+        from pgs_tui.apps.profile import ProfileApp
 
         return ProfileApp(goal, look)
     if isinstance(goal, PickConfig):
-        from pgs_tui.picker_app import PickerApp
+        from pgs_tui.apps.picker import PickerApp
 
         return PickerApp(goal, look)
     if isinstance(goal, CompareRuns):
-        from pgs_tui.compare_app import CompareApp
+        from pgs_tui.apps.compare import CompareApp
 
         return CompareApp(goal, look)
     if isinstance(goal, ListRuns):
-        from pgs_tui.runs_app import RunsApp
+        from pgs_tui.apps.runs import RunsApp
 
         return RunsApp(goal, look)
-    from pgs_tui.app import PgsApp
+    from pgs_tui.apps.dashboard import PgsApp
 
     return PgsApp(goal, look, start, waking)

@@ -39,7 +39,7 @@ def test_light_rooms_of_the_engine_bring_neither_torch_nor_the_interface(module:
     assert not loaded & (HEAVY | INTERFACE)
 
 
-@pytest.mark.parametrize("module", ["pgs_tui.cli", "pgs_tui.app"])
+@pytest.mark.parametrize("module", ["pgs_tui.cli", "pgs_tui.apps.dashboard"])
 def test_the_interface_brings_no_heavy_library(module: str) -> None:
     loaded, _ = _brought_along(module)
     assert not loaded & HEAVY

@@ -15,10 +15,10 @@ import tempfile
 from pathlib import Path
 
 from engine.rundir import RunDir
-from pgs_tui.app import PgsApp
+from pgs_tui.appearance.look import look_of
+from pgs_tui.apps.dashboard import PgsApp
 from pgs_tui.foreign.foreign_run import ForeignRun
 from pgs_tui.goals import AttachTo
-from pgs_tui.look import look_of
 from pgs_tui.replaying.replayed_run import ReplayedRun
 from pgs_tui.runs.source import LocalRun, Source
 from tests.foreign.samples import STATE

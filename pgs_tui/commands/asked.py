@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import sys
 
+from pgs_tui.appearance.look import Look, look_of
 from pgs_tui.arguments import Arguments, UsageError
-from pgs_tui.look import Look, look_of
 from pgs_tui.waking import Waking
 
 ROW_IS_FOR_INSPECT = "--row belongs to inspect: pgs-tui inspect CONFIG --row 12"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pgs_tui.history.axis import AxisName
 from pgs_tui.history.history import History
 from pgs_tui.view import Ground, Window
-from screens.readings.looking import ground_of
+from screens.dashboard.readings.looking import ground_of
 
 ALIGNED: tuple[AxisName, ...] = ("step", "tokens", "time")
 """The axes along which runs are compared: each begins where the run does."""

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TextIO
 
+from pgs_tui.appearance.look import Look
 from pgs_tui.arguments import ExportFormat, UsageError
 from pgs_tui.comparing.comparison import Comparison
 from pgs_tui.comparing.differences import differences_of
@@ -20,7 +21,6 @@ from pgs_tui.export.exports import SUFFIXES
 from pgs_tui.export.files import Writing, text, write_beside, write_new
 from pgs_tui.export.reading import read_source
 from pgs_tui.format import plain
-from pgs_tui.look import Look
 from pgs_tui.runs.source import Source
 
 STANDARD_OUTPUT = "-"

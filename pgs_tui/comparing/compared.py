@@ -9,7 +9,7 @@ from itertools import takewhile
 from pgs_tui.drawing.lines import Role
 from pgs_tui.format import plain
 from pgs_tui.history.history import History
-from screens.live import LiveRun
+from screens.dashboard.live import LiveRun
 
 MOST_RUNS = 6
 SIGNS = "123456"

@@ -14,7 +14,7 @@ from pgs_tui.history.axis import AxisName
 from pgs_tui.history.history import History
 from pgs_tui.runs.follow import Update
 from pgs_tui.view import View, Window
-from screens.live import LiveRun
+from screens.dashboard.live import LiveRun
 
 SMOOTHING = 0.98
 """The constant of the average that is drawn unless raw values are wanted: several raw curves would hide each other."""

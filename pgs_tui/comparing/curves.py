@@ -13,7 +13,7 @@ from pgs_tui.history.axis import AxisName
 from pgs_tui.history.history import History
 from pgs_tui.history.series import Columns
 from pgs_tui.view import Window
-from screens.readings.looking import label_of
+from screens.dashboard.readings.looking import label_of
 
 
 def curves_of(

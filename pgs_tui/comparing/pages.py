@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from pgs_tui.appearance.look import GlyphName
 from pgs_tui.comparing.comparison import Comparison
 from pgs_tui.comparing.differences import Differences
 from pgs_tui.comparing.table import wording_of
 from pgs_tui.comparing.words import Row, difference_rows, difference_words, padded, run_rows
 from pgs_tui.export.chart_as_text import HEIGHT, chart_as_text
 from pgs_tui.export.picture import Picture
-from pgs_tui.look import GlyphName
-from screens.compare_reading import chart_of
-from screens.readings.looking import AXIS_WORDS
+from screens.compare.reading import chart_of
+from screens.dashboard.readings.looking import AXIS_WORDS
 
 CHART_HEIGHT = 16
 

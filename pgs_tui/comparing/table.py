@@ -11,7 +11,7 @@ from pgs_tui.comparing.compared import Compared
 from pgs_tui.format import value, whole
 from pgs_tui.history.axis import AxisName
 from pgs_tui.history.history import History
-from screens.readings.wording import WORDINGS, Wording
+from screens.dashboard.readings.wording import WORDINGS, Wording
 
 METRICS: tuple[str, ...] = ("loss", EVAL, "grad_norm", "tok_s", "dt", "lr", "moved", "mem.peak")
 """In the order in which the key for the next one goes through them."""

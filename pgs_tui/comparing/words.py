@@ -8,7 +8,7 @@ from pgs_tui.comparing.comparison import Comparison
 from pgs_tui.comparing.differences import Differences
 from pgs_tui.comparing.table import best_words, delta_words, step_words, wording_of
 from pgs_tui.format import plain
-from screens.readings.looking import position_words
+from screens.dashboard.readings.looking import position_words
 
 Row = tuple[str, ...]
 

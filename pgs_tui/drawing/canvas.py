@@ -8,11 +8,11 @@ from itertools import compress, count
 from math import log10
 from operator import ne
 
+from pgs_tui.appearance.look import GlyphName
 from pgs_tui.drawing.axes import Limits
 from pgs_tui.drawing.lines import Role, Span
 from pgs_tui.drawing.raster import GLYPHS, DotSpan, Raster
 from pgs_tui.history.series import Columns
-from pgs_tui.look import GlyphName
 
 BLANK: Span = (" ", "text")
 

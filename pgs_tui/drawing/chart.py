@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import inf, isfinite
 
+from pgs_tui.appearance.look import GlyphName
 from pgs_tui.drawing.axes import GUTTER, Limits, canvas_size, choose_limits, robust_top, widened, widened_by_another
 from pgs_tui.drawing.canvas import Canvas
 from pgs_tui.drawing.chart_layers import (
@@ -25,7 +26,6 @@ from pgs_tui.drawing.lines import Line, merged
 from pgs_tui.drawing.raster import GLYPHS
 from pgs_tui.drawing.ticks import Frame, XAxis, frame_of
 from pgs_tui.history.series import Columns
-from pgs_tui.look import GlyphName
 
 __all__ = [
     "BELOW",

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import isfinite
 
+from pgs_tui.appearance.look import GlyphName
 from pgs_tui.drawing.axes import Limits
 from pgs_tui.drawing.curves import ChartMark, Curves
 from pgs_tui.drawing.lines import Role, Span
 from pgs_tui.drawing.raster import GLYPHS
 from pgs_tui.drawing.severities import SIGNS
 from pgs_tui.history.series import Columns
-from pgs_tui.look import GlyphName
 
 NOT_FINITE = "×"
 CLIPPED = "▲"

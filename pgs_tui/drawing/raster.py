@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from pgs_tui.look import GlyphName
+from pgs_tui.appearance.look import GlyphName
 
 
 @dataclass(frozen=True, slots=True)

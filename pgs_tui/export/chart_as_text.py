@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from pgs_tui.appearance.look import GlyphName
 from pgs_tui.drawing.chart import dot_columns, limits_of, render
 from pgs_tui.drawing.chart_layers import MARKS, OTHER_MARK
 from pgs_tui.drawing.curves import Curves
 from pgs_tui.drawing.lines import fit, line, spread, text_of, to_ascii
 from pgs_tui.export.picture import Picture
-from pgs_tui.look import GlyphName
 
 WIDTH, HEIGHT = 100, 26
 

@@ -7,17 +7,17 @@ import sys
 from pathlib import Path
 from typing import TextIO
 
+from pgs_tui.appearance.look import Look
 from pgs_tui.arguments import ExportFormat, UsageError
 from pgs_tui.export.exports import Export
 from pgs_tui.export.files import export_folder, write_beside, write_new
 from pgs_tui.export.frame import FIELDS, SMOOTHING
 from pgs_tui.export.reading import read_source
 from pgs_tui.format import plain
-from pgs_tui.look import Look
 from pgs_tui.panel_names import PanelName
 from pgs_tui.runs.source import Source
 from pgs_tui.view import View
-from screens.live import LiveRun
+from screens.dashboard.live import LiveRun
 
 STANDARD_OUTPUT = "-"
 

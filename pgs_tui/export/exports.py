@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from pgs_tui.appearance.look import GlyphName
 from pgs_tui.export.chart_as_svg import chart_as_svg
 from pgs_tui.export.chart_as_text import chart_as_text
 from pgs_tui.export.files import Writing, text
@@ -11,10 +12,9 @@ from pgs_tui.export.gpus_as_csv import gpu_sheet_of
 from pgs_tui.export.picture import picture_of
 from pgs_tui.export.report import report_of
 from pgs_tui.export.steps_as_csv import sheet_of
-from pgs_tui.look import GlyphName
 from pgs_tui.panel_names import PanelName
-from screens.live import LiveRun
-from screens.readings.looking import Looking
+from screens.dashboard.live import LiveRun
+from screens.dashboard.readings.looking import Looking
 
 SUFFIXES = {"svg": "svg", "text": "txt", "csv": "csv", "gpus": "csv", "markdown": "md"}
 """By the format."""

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from engine.events import End, Eval, Gpu
 from engine.events.rates import Rates, rates_of
 from engine.incidents import Incident
+from pgs_tui.appearance.look import GlyphName
 from pgs_tui.drawing.chart import Curves, dot_columns
 from pgs_tui.drawing.lines import Role
 from pgs_tui.export.reading import ReadRun
 from pgs_tui.history.ranks import Rank
-from pgs_tui.look import GlyphName
 from pgs_tui.panel_names import PanelName
 from pgs_tui.room import THIN, WIDE
 from pgs_tui.view import View
@@ -21,8 +21,8 @@ from pgs_tui.widgets.gpu_panel import GpuView
 from pgs_tui.widgets.memory_panel import MemoryView
 from pgs_tui.widgets.parts_panel import PartsView
 from pgs_tui.widgets.status_line import Status
-from screens.live import LiveRun
-from screens.readings.looking import Looking
+from screens.dashboard.live import LiveRun
+from screens.dashboard.readings.looking import Looking
 
 SMOOTHING = 0.98
 CHART_ROWS = 12

@@ -16,7 +16,7 @@ from pgs_tui.export.cells import Cell, cell
 from pgs_tui.history.axis import Axes
 from pgs_tui.history.history import History
 from pgs_tui.history.log_lines import LONGEST_LINE
-from screens.readings.looking import Looking
+from screens.dashboard.readings.looking import Looking
 
 READING = tuple(field.name for field in fields(Gpu))
 HEADER = ("unix_time", "step", *READING)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from pgs_tui.drawing.curves import Curves
 from pgs_tui.panel_names import WORDS, PanelName
-from screens.live import LiveRun
-from screens.readings.looking import AXIS_WORDS, Looking
+from screens.dashboard.live import LiveRun
+from screens.dashboard.readings.looking import AXIS_WORDS, Looking
 
 UNITS: dict[PanelName, str] = {"tok_s": "tokens a second", "dt": "seconds a step", "memory_over_steps": "GiB"}
 """What the y axis counts, where it does not go without saying."""

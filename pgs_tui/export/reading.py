@@ -13,7 +13,7 @@ from pgs_tui.runs.follow import Follower, Update
 from pgs_tui.runs.past import past_of
 from pgs_tui.runs.source import LocalRun, Source
 from pgs_tui.waking import SILENT
-from screens.live import LiveRun
+from screens.dashboard.live import LiveRun
 
 LAST_WORDS = 5
 

@@ -11,17 +11,17 @@ from math import isfinite
 from engine.health.advice import as_text
 from engine.incidents import Incident
 from engine.rundir import RunDir, read_run_info
+from pgs_tui.appearance.look import GlyphName
 from pgs_tui.export.chart_as_text import chart_as_text
 from pgs_tui.export.picture import picture_of
 from pgs_tui.format import duration, gib, percent, plain, rows, value, whole
 from pgs_tui.history.history import History
 from pgs_tui.history.mark import Mark
 from pgs_tui.incident_words import meaning, measured
-from pgs_tui.look import GlyphName
 from pgs_tui.panel_names import PanelName
-from screens.live import LiveRun
-from screens.readings.looking import Looking
-from screens.readings.wording import WORDINGS
+from screens.dashboard.live import LiveRun
+from screens.dashboard.readings.looking import Looking
+from screens.dashboard.readings.wording import WORDINGS
 
 CHARTS: tuple[PanelName, ...] = ("loss", "grad_norm", "tok_s", "dt")
 CHART_WIDTH, CHART_HEIGHT = 92, 16

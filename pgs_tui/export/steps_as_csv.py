@@ -18,7 +18,7 @@ from pgs_tui.history.history import History
 from pgs_tui.history.log_lines import LONGEST_LINE
 from pgs_tui.history.offsets import Offsets
 from pgs_tui.history.series import Series
-from screens.readings.looking import Looking
+from screens.dashboard.readings.looking import Looking
 
 SO_FAR = ("unix_time", "seconds_so_far", "tokens_so_far")
 """Besides the fields of a step: when it was told, and where it stands on the axes of time and tokens."""

@@ -20,7 +20,7 @@ from pgs_tui.remote.channel import Channel, LineSigns
 from pgs_tui.remote.far_shell import FarShell
 from pgs_tui.remote.lost import LinkLostError, not_reached
 from pgs_tui.remote.seats import Seat
-from pgs_tui.terminal import lent_terminal
+from pgs_tui.terminal.guard import lent_terminal
 
 PERSIST_SECONDS = 60
 """So long a connection nobody uses stays open: for the next dashboard, and no longer if this program is killed."""

@@ -13,8 +13,8 @@ from textual.geometry import Region, Size
 from textual.strip import Strip
 from textual.widget import Widget
 
+from pgs_tui.appearance.look import GlyphName
 from pgs_tui.drawing.lines import Line, Role, changed_runs, fit, line, to_ascii
-from pgs_tui.look import GlyphName
 
 BOLD: frozenset[Role] = frozenset({"title", "value", "bad", "heat-4"})
 DIM: frozenset[Role] = frozenset({"dim", "raw", "frame", "template", "cut"})

@@ -13,11 +13,11 @@ import asyncio
 import time
 from pathlib import Path
 
+from pgs_tui.appearance.look import Look
+from pgs_tui.apps.profile import ProfileApp
 from pgs_tui.goals import ProfileConfig
-from pgs_tui.look import Look
-from pgs_tui.profile_app import ProfileApp
 from pgs_tui.profiling.settings import SETTINGS
-from screens.profile import ProfileScreen
+from screens.profile.screen import ProfileScreen
 
 PATIENCE = 120.0
 POLLED_SECONDS = 0.002

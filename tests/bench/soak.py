@@ -37,10 +37,10 @@ from engine.events import (
 )
 from engine.events.types import AlertState
 from engine.rundir import RunDir, this_process, write_run_info
+from pgs_tui.apps.themed import Goodbye
 from pgs_tui.runs.follow import Follower
 from pgs_tui.runs.source import LocalRun
-from pgs_tui.themed_app import Goodbye
-from screens.live import LiveRun
+from screens.dashboard.live import LiveRun
 from tests.bench.watching.in_process import Unattended
 from tests.bench.watching.runs import steps_from
 

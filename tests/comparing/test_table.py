@@ -10,7 +10,7 @@ from pgs_tui.comparing.comparison import Comparison, Shown
 from pgs_tui.comparing.table import delta_words, measured, told_of
 from pgs_tui.runs.follow import Update
 from pgs_tui.runs.source import LocalRun
-from screens.live import LiveRun
+from screens.dashboard.live import LiveRun
 from tests.comparing.made_runs import FINISHED, evaluated, falling, told, write
 
 

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from pgs_tui.compare_app import CompareApp
+from pgs_tui.appearance.look import Look
+from pgs_tui.apps.compare import CompareApp
 from pgs_tui.goals import Attach, Compare
 from pgs_tui.listing.as_text import print_runs
 from pgs_tui.listing.finding import Place, Tally, find_runs
 from pgs_tui.listing.row import RunRow
 from pgs_tui.listing.scanning import LocalScan
 from pgs_tui.listing.words import model, size, state
-from pgs_tui.look import Look
 from pgs_tui.opening import opened
 from tests.foreign.samples import STATE, scalar
 from tests.listing.making import end, fill, make_run

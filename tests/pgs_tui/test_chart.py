@@ -3,11 +3,11 @@ from array import array
 
 import pytest
 
+from pgs_tui.appearance.look import GLYPH_NAMES, GlyphName
 from pgs_tui.drawing.axes import Limits
 from pgs_tui.drawing.chart import BELOW, CLIPPED, NOT_FINITE, POINT, Curves, Flag, dot_columns, limits_of, render
 from pgs_tui.drawing.lines import Line, line_width, text_of, to_ascii
 from pgs_tui.history.series import Reducer, Series
-from pgs_tui.look import GLYPH_NAMES, GlyphName
 
 WIDTH, HEIGHT = 60, 12
 

@@ -152,18 +152,18 @@ HEAVY = {"torch", "transformers", "datasets", "bitsandbytes", "numpy", "tokenize
 
 def test_nothing_is_loaded_before_it_is_needed() -> None:
     assert not modules_after("import pgs_tui.cli") & {"textual", "rich", "asyncio", "engine.rundir", "argparse"}
-    first_frame = modules_after("import pgs_tui.cli, pgs_tui.app, pgs_tui.terminal")
+    first_frame = modules_after("import pgs_tui.cli, pgs_tui.apps.dashboard, pgs_tui.terminal.guard")
     assert not first_frame & {"plotext", "pydantic", "yaml", "psutil", "engine.config", "engine.events"}
-    for app in ("picker_app", "profile_app"):
-        opened = modules_after(f"import pgs_tui.cli, pgs_tui.{app}, pgs_tui.terminal")
+    for app in ("picker", "profile"):
+        opened = modules_after(f"import pgs_tui.cli, pgs_tui.apps.{app}, pgs_tui.terminal.guard")
         assert not opened & {"plotext", "pydantic", "yaml", "psutil", "engine.config", "engine.events"}
 
 
 def test_no_heavy_library_ever() -> None:
     code = """
-import pgs_tui.app, pgs_tui.plain, pgs_tui.opening, pgs_tui.drawing.chart, plotext
-import screens.dashboard, screens.live, screens.help, screens.confirm, screens.copying
-import screens.profile, screens.profile_writing, screens.profile_assumptions, engine.config.edit
+import pgs_tui.apps.dashboard, pgs_tui.plain, pgs_tui.opening, pgs_tui.drawing.chart, plotext
+import screens.dashboard.screen, screens.dashboard.live, screens.dialogs.help, screens.dialogs.confirm, screens.copying
+import screens.profile.screen, screens.profile.writing, screens.profile.assumptions, engine.config.edit
 from engine.config import load_config
 """
     assert not modules_after(code) & HEAVY

@@ -4,7 +4,7 @@ import threading
 
 from textual.drivers._writer_thread import WriterThread
 
-from pgs_tui.driver import SturdyDriver
+from pgs_tui.terminal.driver import SturdyDriver
 
 
 class StalledFile:

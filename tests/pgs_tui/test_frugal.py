@@ -11,10 +11,10 @@ from textual import _compositor
 from textual.app import App, ComposeResult
 from textual.containers import Horizontal
 
+from pgs_tui.appearance.themes import THEMES
+from pgs_tui.apps.themed import ThemedApp
 from pgs_tui.drawing.lines import Line, Role, line
-from pgs_tui.frugal import ChangedCells, frugal
-from pgs_tui.themed_app import ThemedApp
-from pgs_tui.themes import THEMES
+from pgs_tui.terminal.frugal import ChangedCells, frugal
 from pgs_tui.widgets.drawn import Drawn
 
 SIZE = (50, 8)

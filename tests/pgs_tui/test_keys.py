@@ -7,13 +7,13 @@ from textual.binding import Binding
 from pgs_tui.drawing.lines import text_of
 from pgs_tui.key_tables.everywhere import CLOSING, LEAVE, LOOKS
 from pgs_tui.keys import RESERVED, TABLES, ScreenName, bindings_of, hints_of, keys_of
-from screens.dashboard import DashboardScreen
-from screens.help import HelpScreen
-from screens.inspect import InspectScreen
-from screens.picker import PickerScreen
-from screens.profile import ProfileScreen
-from screens.replay import ReplayScreen
-from screens.runs import RunsScreen
+from screens.dashboard.replay import ReplayScreen
+from screens.dashboard.screen import DashboardScreen
+from screens.dialogs.help import HelpScreen
+from screens.inspect.screen import InspectScreen
+from screens.picker.screen import PickerScreen
+from screens.profile.screen import ProfileScreen
+from screens.runs.screen import RunsScreen
 from tests.screens.hosting import hosted
 
 MEANINGS = {

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pgs_tui.appearance.look import GLYPH_NAMES, GlyphName
 from pgs_tui.drawing.axes import Limits
 from pgs_tui.drawing.chart import (
     BELOW,
@@ -23,7 +24,6 @@ from pgs_tui.drawing.chart import (
 from pgs_tui.drawing.chart_layers import MARKS, OTHER_MARK
 from pgs_tui.drawing.lines import Line, line_width, text_of, to_ascii
 from pgs_tui.history.series import Columns, Series
-from pgs_tui.look import GLYPH_NAMES, GlyphName
 from tests.pgs_tui.test_chart import Reducer, curves
 
 WIDTH, HEIGHT = 60, 12

@@ -1,9 +1,9 @@
 import pytest
 
+from pgs_tui.appearance.look import Look, look_of
+from pgs_tui.appearance.palette import PALETTES
+from pgs_tui.appearance.themes import THEMES
 from pgs_tui.drawing.lines import ROLES
-from pgs_tui.look import Look, look_of
-from pgs_tui.palette import PALETTES
-from pgs_tui.themes import THEMES
 
 XTERM = {"TERM": "xterm-256color"}
 

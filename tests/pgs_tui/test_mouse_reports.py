@@ -17,8 +17,8 @@ from textual._xterm_parser import XTermParser
 from textual.app import App
 from textual.constants import ESCAPE_DELAY
 
-from pgs_tui.driver import SturdyDriver
-from pgs_tui.mouse_reports import MouseReports
+from pgs_tui.terminal.driver import SturdyDriver
+from pgs_tui.terminal.mouse_reports import MouseReports
 
 X10 = b"\x1b[M \x7f!"
 FAR_X10 = b"\x1b[M\x43\xff\xfe"

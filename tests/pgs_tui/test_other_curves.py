@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
+from pgs_tui.appearance.look import GLYPH_NAMES, GlyphName
 from pgs_tui.drawing.chart import Curves, LiveChart, dot_columns, limits_of
 from pgs_tui.drawing.curves import Other
 from pgs_tui.drawing.lines import Line, line_width, text_of
 from pgs_tui.history.series import Columns, Reducer, Series
-from pgs_tui.look import GLYPH_NAMES, GlyphName
 
 WIDTH, HEIGHT, STEPS = 100, 16, 400
 

@@ -5,9 +5,9 @@ from typing import get_args
 
 import pytest
 
+from pgs_tui.appearance.look import ThemeName
+from pgs_tui.appearance.palette import PALETTES
 from pgs_tui.drawing.lines import ROLES, SeriesRole
-from pgs_tui.look import ThemeName
-from pgs_tui.palette import PALETTES
 
 Triple = tuple[float, float, float]
 

@@ -139,7 +139,7 @@ def test_a_bar_shows_the_smallest_amount() -> None:
 def test_one_of_something_has_no_plural_and_what_is_not_known_no_unit() -> None:
     from pgs_tui.format import counted, percent
     from pgs_tui.listing.words import counted as counted_alerts
-    from screens.readings.wording import WORDINGS
+    from screens.dashboard.readings.wording import WORDINGS
 
     assert (counted(1, "run"), counted(1240, "run"), counted(0, "row")) == ("1 run", "1 240 runs", "0 rows")
     assert (counted_alerts(1, "warning"), counted_alerts(2, "warning")) == ("1 warning", "2 warnings")

@@ -10,6 +10,7 @@ import pytest
 
 from engine.control import control_command
 from engine.rundir import RunDir, liveness, this_process, write_run_info
+from pgs_tui.appearance.look import Look
 from pgs_tui.drawing.lines import text_of
 from pgs_tui.export.command import export
 from pgs_tui.export.frame import Sheet, frame_of
@@ -19,7 +20,6 @@ from pgs_tui.export.reading import read_run
 from pgs_tui.listing.deletion import NotDeletedError, deletion_of
 from pgs_tui.listing.reading import read_row
 from pgs_tui.listing.words import state_in_words
-from pgs_tui.look import Look
 from pgs_tui.plain import watch
 from pgs_tui.runs.source import LocalRun
 from tests.listing.making import make_run

@@ -7,7 +7,7 @@ from pgs_tui.picking.collection import Entry
 from pgs_tui.picking.comparison import compared
 from pgs_tui.picking.discovery import Found
 from pgs_tui.profiling.shapes import Profile
-from screens.comparing import comparison_lines
+from screens.picker.comparing import comparison_lines
 from tests.picking.fake_profiler import GPU, answer
 from tests.screens.picking import write_config
 

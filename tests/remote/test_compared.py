@@ -10,10 +10,10 @@ from engine.config import dump_config, load_config
 from engine.events import Stamped
 from engine.events.codec import encode
 from engine.rundir import this_process, write_run_info
-from pgs_tui.compare_app import CompareApp
+from pgs_tui.appearance.look import Look
+from pgs_tui.apps.compare import CompareApp
 from pgs_tui.drawing.lines import text_of
 from pgs_tui.goals import Compare
-from pgs_tui.look import Look
 from pgs_tui.opening import opened
 from pgs_tui.remote.ssh import Connection
 from tests.comparing.made_runs import falling, told, write

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from engine.rundir import this_process, write_run_info
-from pgs_tui.app import PgsApp
+from pgs_tui.appearance.look import Look
+from pgs_tui.apps.dashboard import PgsApp
 from pgs_tui.export.reading import read_source
 from pgs_tui.goals import ListRuns, Replay
-from pgs_tui.look import Look
 from pgs_tui.opening import as_it_was, opened, played
 from pgs_tui.replaying.playback import Playback
 from pgs_tui.replaying.replayed_run import ReplayedRun

@@ -9,14 +9,14 @@ from pathlib import Path
 from textual.pilot import Pilot
 
 from engine.rundir import RunDir
-from pgs_tui.app import Goodbye, PgsApp
+from pgs_tui.appearance.look import Look
+from pgs_tui.apps.dashboard import Goodbye, PgsApp
 from pgs_tui.drawing.lines import text_of
 from pgs_tui.goals import AttachTo
-from pgs_tui.look import Look
 from pgs_tui.runs.follow import Update
 from pgs_tui.runs.source import LocalRun
-from screens.dashboard import DashboardScreen
-from screens.live import LiveRun
+from screens.dashboard.live import LiveRun
+from screens.dashboard.screen import DashboardScreen
 
 
 class Host(PgsApp):

@@ -11,12 +11,12 @@ from typing import Any
 
 from textual.pilot import Pilot
 
+from pgs_tui.appearance.look import Look
+from pgs_tui.apps.inspect import InspectApp
+from pgs_tui.apps.themed import Goodbye
 from pgs_tui.drawing.lines import text_of
 from pgs_tui.goals import InspectData
-from pgs_tui.inspect_app import InspectApp
-from pgs_tui.look import Look
-from pgs_tui.themed_app import Goodbye
-from screens.inspect import InspectScreen
+from screens.inspect.screen import InspectScreen
 
 FAKE = Path(__file__).parents[1] / "pgs_tui" / "fake_inspector.py"
 CHATS: list[dict[str, Any]] = [

@@ -8,12 +8,12 @@ from pathlib import Path
 
 from textual.pilot import Pilot
 
+from pgs_tui.appearance.look import Look
+from pgs_tui.apps.runs import RunsApp
+from pgs_tui.apps.themed import Goodbye
 from pgs_tui.drawing.lines import text_of
 from pgs_tui.goals import ListRuns
-from pgs_tui.look import Look
-from pgs_tui.runs_app import RunsApp
-from pgs_tui.themed_app import Goodbye
-from screens.runs import RunsScreen
+from screens.runs.screen import RunsScreen
 from tests.screens.inspecting import until
 
 __all__ = ["listed", "texts", "until"]

@@ -11,12 +11,12 @@ from typing import Any
 
 from textual.pilot import Pilot
 
+from pgs_tui.appearance.look import Look
+from pgs_tui.apps.picker import PickerApp
+from pgs_tui.apps.themed import Goodbye
 from pgs_tui.drawing.lines import text_of
 from pgs_tui.goals import PickConfig
-from pgs_tui.look import Look
-from pgs_tui.picker_app import PickerApp
-from pgs_tui.themed_app import Goodbye
-from screens.picker import PickerScreen
+from screens.picker.screen import PickerScreen
 from tests.screens.inspecting import until
 
 FAKE = Path(__file__).parents[1] / "picking" / "fake_profiler.py"

@@ -10,12 +10,12 @@ from unittest.mock import patch
 
 from textual.pilot import Pilot
 
+from pgs_tui.appearance.look import Look
+from pgs_tui.apps.profile import ProfileApp
+from pgs_tui.apps.themed import Goodbye
 from pgs_tui.drawing.lines import text_of
 from pgs_tui.goals import ProfileConfig
-from pgs_tui.look import Look
-from pgs_tui.profile_app import ProfileApp
-from pgs_tui.themed_app import Goodbye
-from screens.profile import ProfileScreen
+from screens.profile.screen import ProfileScreen
 from tests.screens.inspecting import until
 
 FAKE = Path(__file__).parents[1] / "pgs_tui" / "fake_profiler.py"
@@ -80,7 +80,7 @@ async def profiling(
     path.write_text(config)
     goal = ProfileConfig(path, overrides, "try", gpu)
     app = ProfileApp(goal, look or Look(), command or fake(*(options or A100)))
-    with patch("screens.profile.LOOK_SECONDS", 0.05):  # nobody waits here for what is asked in a quiet moment
+    with patch("screens.profile.screen.LOOK_SECONDS", 0.05):  # nobody waits here for what is asked in a quiet moment
         async with app.run_test(size=size) as pilot:
             if wait:
                 await settled(app.profile_screen, pilot)

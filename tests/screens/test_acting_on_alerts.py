@@ -11,11 +11,11 @@ from textual.pilot import Pilot
 
 from engine.config import dump_config, load_config
 from engine.events import Advice, Alert, Resume
-from pgs_tui.app import Goodbye
+from pgs_tui.apps.dashboard import Goodbye
 from pgs_tui.runs.alarm import Watchman
 from pgs_tui.runs.follow import Update
 from pgs_tui.waking import Waking
-from screens.alert_writing import ways_of
+from screens.dashboard.alert_writing import ways_of
 from tests.pgs_tui.making import stamped
 from tests.screens.hosting import Host, hosted, screen_text
 from tests.screens.scenes import SPIKE, START, training

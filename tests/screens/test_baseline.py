@@ -9,10 +9,10 @@ import pytest
 from textual.pilot import Pilot
 
 from engine.rundir import RunDir, register_run
+from pgs_tui.appearance.look import GlyphName, Look
 from pgs_tui.comparing import baseline_file
 from pgs_tui.comparing.baseline import read_baseline
 from pgs_tui.goals import AttachTo
-from pgs_tui.look import GlyphName, Look
 from pgs_tui.runs.follow import Update
 from pgs_tui.runs.source import LocalRun
 from tests.comparing.made_runs import falling, told, write

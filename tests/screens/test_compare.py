@@ -13,14 +13,14 @@ from engine.config import dump_config, load_config
 from engine.events import Stamped
 from engine.events.codec import encode
 from engine.rundir import RunDir, this_process, write_run_info
-from pgs_tui.compare_app import CompareApp
+from pgs_tui.appearance.look import GlyphName, Look
+from pgs_tui.apps.compare import CompareApp
+from pgs_tui.apps.themed import Goodbye
 from pgs_tui.drawing.lines import text_of
 from pgs_tui.goals import Attach, Compare, CompareRuns, ListRuns
 from pgs_tui.keys import keys_of
-from pgs_tui.look import GlyphName, Look
 from pgs_tui.runs.past import LONG_BYTES, past_of
 from pgs_tui.runs.source import LocalRun
-from pgs_tui.themed_app import Goodbye
 from tests.comparing.made_runs import evaluated, falling, resumed, told, write
 from tests.pgs_tui.making import step
 from tests.screens.inspecting import until

@@ -10,11 +10,11 @@ import pytest
 from textual.pilot import Pilot
 
 from engine.events import Phase, Step
-from pgs_tui.app import Goodbye
+from pgs_tui.apps.dashboard import Goodbye
 from pgs_tui.drawing.chart import LiveChart
 from pgs_tui.runs.follow import Update
 from pgs_tui.widgets.chart_panel import ChartPanel
-from screens.dashboard_showing import REFRESH_SECONDS
+from screens.dashboard.showing import REFRESH_SECONDS
 from tests.pgs_tui.making import stamped, step
 from tests.screens.hosting import Host, hosted
 from tests.screens.inspecting import until
@@ -122,8 +122,8 @@ async def test_panels_out_of_sight_cost_nothing(tmp_path: Path, monkeypatch: pyt
 async def test_a_terminal_that_does_not_keep_up_is_shown_less(
     tmp_path: Path, looked: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("screens.dashboard_showing.REFRESH_SECONDS", 0.02)
-    monkeypatch.setattr("screens.dashboard_showing.SLOW_SECONDS", 0.05)
+    monkeypatch.setattr("screens.dashboard.showing.REFRESH_SECONDS", 0.02)
+    monkeypatch.setattr("screens.dashboard.showing.SLOW_SECONDS", 0.05)
     async with hosted(tmp_path, (80, 24)) as (app, pilot):
         await with_a_past(app, pilot)
         await pilot.pause(0.1)

@@ -10,11 +10,11 @@ from engine.events import (
     Ack,
     End,
 )
-from pgs_tui.look import Look
+from pgs_tui.appearance.look import Look
 from pgs_tui.runs.follow import Update
-from screens.confirm import Confirm
 from screens.copying import save_copy
-from screens.help import HelpScreen
+from screens.dialogs.confirm import Confirm
+from screens.dialogs.help import HelpScreen
 from tests.pgs_tui.making import stamped, step
 from tests.screens.hosting import hosted, screen_text
 from tests.screens.scenes import training

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pgs_tui.look import THEME_NAMES, Look, ThemeName
+from pgs_tui.appearance.look import THEME_NAMES, Look, ThemeName
 from tests.screens.hosting import hosted, screen_text
 from tests.screens.night import SPIKES, end_of_night, night
 from tests.screens.snapshots import check_snapshot

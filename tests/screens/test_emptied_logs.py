@@ -9,7 +9,7 @@ from engine.rundir import RunDir
 from pgs_tui.history.history import History
 from pgs_tui.runs.follow import Follower
 from pgs_tui.runs.source import LocalRun
-from screens.live import LiveRun
+from screens.dashboard.live import LiveRun
 from tests.pgs_tui.making import ScriptedEngine, ScriptedLog, stamped, step
 from tests.screens.scenes import START
 

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from pgs_tui.app import Goodbye, PgsApp
+from pgs_tui.appearance.look import Look
+from pgs_tui.apps.dashboard import Goodbye, PgsApp
 from pgs_tui.export.reading import read_source
 from pgs_tui.foreign.foreign_run import ForeignRun
 from pgs_tui.goals import AttachTo, Replay
-from pgs_tui.look import Look
 from pgs_tui.opening import opened
 from tests.foreign.samples import BOARD, STATE, scalar
 from tests.screens.hosting import screen_text

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pgs_tui.look import Look
+from pgs_tui.appearance.look import Look
 from tests.screens.hosting import screen_text
 from tests.screens.inspecting import CHATS, fake, inspecting, texts, until
 

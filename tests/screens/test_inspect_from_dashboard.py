@@ -10,7 +10,7 @@ import pytest
 from engine.events import Alert, End
 from pgs_tui.inspection import client
 from pgs_tui.runs.follow import Update
-from screens.inspect import InspectScreen
+from screens.inspect.screen import InspectScreen
 from tests.pgs_tui.making import stamped
 from tests.screens.hosting import Host, hosted
 from tests.screens.inspecting import CHATS, fake, texts, until

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from textual.widgets import Input
 
-from screens.help import HelpScreen
+from screens.dialogs.help import HelpScreen
 from tests.screens.hosting import screen_text
 from tests.screens.inspecting import CHATS, inspecting, texts, until
 

@@ -4,9 +4,9 @@ from threading import Event
 import pytest
 from textual.pilot import Pilot
 
-from pgs_tui.app import Goodbye, PgsApp
+from pgs_tui.appearance.look import Look
+from pgs_tui.apps.dashboard import Goodbye, PgsApp
 from pgs_tui.goals import StartConfig
-from pgs_tui.look import Look
 from pgs_tui.runs.launcher import Launched, Recipe
 from tests.screens.hosting import screen_text
 

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from pgs_tui.app import Goodbye
+from pgs_tui.apps.dashboard import Goodbye
 from pgs_tui.goals import AttachTo, ListRuns
 from pgs_tui.runs.follow import Update
 from pgs_tui.runs.link_status import LinkStatus
-from screens.confirm import Confirm
-from screens.live import LiveRun
-from screens.remote_spike import RemoteSpike
+from screens.dashboard.live import LiveRun
+from screens.dashboard.remote_spike import RemoteSpike
+from screens.dialogs.confirm import Confirm
 from tests.pgs_tui.making import stamped, step
 from tests.screens.far_run import NO_PYTHON, FarRun
 from tests.screens.hosting import Host, hosted, screen_text

@@ -10,7 +10,7 @@ from engine.rundir import RunDir
 from pgs_tui.runs.follow import Follower, Update
 from pgs_tui.runs.past import past_of
 from pgs_tui.runs.source import LocalRun
-from screens.live import LiveRun
+from screens.dashboard.live import LiveRun
 from tests.pgs_tui.making import ScriptedEngine, ScriptedLog, stamped, step
 
 

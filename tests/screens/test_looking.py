@@ -13,13 +13,13 @@ from textual.pilot import Pilot
 
 from engine.events import Alert, Audit, AuditFlag, Checkpoint, End, Eval, Event, Resume, Stamped
 from engine.events.codec import encode
-from pgs_tui.app import Goodbye, PgsApp
+from pgs_tui.appearance.look import Look
+from pgs_tui.apps.dashboard import Goodbye, PgsApp
 from pgs_tui.history.at_step import Usual
-from pgs_tui.look import Look
 from pgs_tui.runs.follow import Update
 from pgs_tui.view import View
-from screens.dashboard import DashboardScreen
-from screens.readings.wording import WORDINGS
+from screens.dashboard.readings.wording import WORDINGS
+from screens.dashboard.screen import DashboardScreen
 from tests.pgs_tui.making import stamped, step
 from tests.screens.hosting import Host, hosted, screen_text
 from tests.screens.inspecting import until

@@ -10,12 +10,12 @@ import pytest
 
 from engine.events import Estimate, Event
 from engine.events import Host as HostEvent
+from pgs_tui.appearance.look import GlyphName, Look
 from pgs_tui.history.history import History
-from pgs_tui.look import GlyphName, Look
 from pgs_tui.runs.follow import Update
 from pgs_tui.widgets.bars import MARK
 from pgs_tui.widgets.memory_panel import MemoryView
-from screens.readings.memory import memory_of
+from screens.dashboard.readings.memory import memory_of
 from tests.pgs_tui.making import stamped, step
 from tests.screens.hosting import hosted, screen_text
 from tests.screens.scenes import GPU, MEM, START, training

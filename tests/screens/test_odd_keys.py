@@ -7,7 +7,7 @@ import pytest
 
 from engine.events.control_line import parse_command
 from pgs_tui.keys import bindings_of
-from screens.dashboard import DashboardScreen
+from screens.dashboard.screen import DashboardScreen
 from tests.screens.hosting import hosted, screen_text
 from tests.screens.night import night
 

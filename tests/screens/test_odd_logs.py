@@ -17,10 +17,10 @@ from textual.pilot import Pilot
 
 from engine.events import Stamped, encode
 from engine.events.columns import STEP_VALUES, StepColumns
-from pgs_tui.app import PgsApp
+from pgs_tui.apps.dashboard import PgsApp
 from pgs_tui.keys import bindings_of
 from pgs_tui.runs.follow import Follower, Update
-from screens.dashboard import DashboardScreen
+from screens.dashboard.screen import DashboardScreen
 from tests.pgs_tui.making import stamped, step
 from tests.pgs_tui.random_runs import logs
 from tests.screens.hosting import Host, hosted, screen_text

@@ -24,9 +24,9 @@ from engine.events import (
     StepTime,
 )
 from engine.rundir import RunDir
+from pgs_tui.appearance.look import GLYPH_NAMES
 from pgs_tui.drawing.lines import fit, line_width
 from pgs_tui.history.axis import AXES
-from pgs_tui.look import GLYPH_NAMES
 from pgs_tui.runs.follow import Update
 from pgs_tui.runs.source import LocalRun
 from pgs_tui.view import View
@@ -39,9 +39,9 @@ from pgs_tui.widgets.memory_panel import MemoryPanel
 from pgs_tui.widgets.parts_panel import PartsPanel
 from pgs_tui.widgets.rank_panel import RankPanel
 from pgs_tui.widgets.status_line import StatusLine
-from screens.live import LiveRun
-from screens.readings.charts import CHARTS
-from screens.readings.looking import ground_of
+from screens.dashboard.live import LiveRun
+from screens.dashboard.readings.charts import CHARTS
+from screens.dashboard.readings.looking import ground_of
 from tests.pgs_tui.making import BRACKETS, stamped, step
 
 NUMBERS = (math.nan, math.inf, -math.inf, 0.0, -1.0, 1e-300, 5e-324, 1e300, -1e300, 1e18, 1.5, 2.0)

@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 
 from engine.rundir import RunDir
+from pgs_tui.appearance.first_hints import first_hints
 from pgs_tui.drawing.lines import text_of
-from pgs_tui.first_hints import first_hints
 from pgs_tui.foreign.foreign_run import WHY_NOT, ForeignRun
 from pgs_tui.goals import AttachTo, ListRuns
 from pgs_tui.keys import TABLES, ScreenName, fitting, hints_of, keys_of
 from pgs_tui.replaying.replayed_run import ReplayedRun
 from pgs_tui.runs.follow import Update
 from pgs_tui.runs.source import Ability, LocalRun, Source
-from screens.help import HelpScreen
+from screens.dialogs.help import HelpScreen
 from tests.listing.making import make_run
 from tests.pgs_tui.making import stamped
 from tests.screens.far_run import FarRun

@@ -8,8 +8,8 @@ import pytest
 
 from engine.events import Gpu, Host
 from pgs_tui import layout_file
+from pgs_tui.appearance.look import Look
 from pgs_tui.layout import Layout
-from pgs_tui.look import Look
 from pgs_tui.panel_names import STRIPS
 from pgs_tui.runs.follow import Update
 from tests.pgs_tui.making import stamped, step

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pgs_tui.look import Look, ThemeName
+from pgs_tui.appearance.look import Look, ThemeName
 from tests.screens.hosting import screen_text
 from tests.screens.inspecting import until
 from tests.screens.picking import picker, texts, write_config, write_folder

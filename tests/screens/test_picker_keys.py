@@ -10,9 +10,9 @@ from textual.widgets import Input
 from engine.events import End, ModelInfo, Start
 from engine.events.codec import encode
 from engine.rundir import create_run_dir, register_run, this_process, write_run_info
+from pgs_tui.apps.themed import Goodbye
 from pgs_tui.goals import StartConfig
-from pgs_tui.themed_app import Goodbye
-from screens.text_page import TextPage
+from screens.dialogs.text_page import TextPage
 from tests.pgs_tui.making import step
 from tests.screens.hosting import screen_text
 from tests.screens.inspecting import until
@@ -236,7 +236,7 @@ async def test_the_last_run_of_a_config_is_told(here: Path) -> None:
 
 
 async def test_a_run_that_goes_on_is_followed(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("screens.picker.LOOK_SECONDS", 0.1)
+    monkeypatch.setattr("screens.picker.screen.LOOK_SECONDS", 0.1)
     write_config(here / "a.yaml")
     run = create_run_dir(here / "runs", "a")
     register_run(run, "a", time.time())
@@ -318,7 +318,7 @@ async def test_a_config_of_the_program_is_not_edited(here: Path) -> None:
 async def test_a_second_search_leaves_the_list_until_it_is_done(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_folder(here)
     async with picker(here) as (screen, pilot):
-        monkeypatch.setattr("screens.picking.BATCH_SECONDS", 0.0)  # each config comes by itself
+        monkeypatch.setattr("screens.picker.picking.BATCH_SECONDS", 0.0)  # each config comes by itself
         await pilot.press("end")
         await pilot.press("r")
         await until(pilot, lambda: is_settled(screen))

@@ -12,12 +12,12 @@ import pytest
 from textual.pilot import Pilot
 
 from engine.rundir import RunDir
-from pgs_tui.app import PgsApp
+from pgs_tui.appearance.look import Look
+from pgs_tui.apps.dashboard import PgsApp
+from pgs_tui.apps.themed import Goodbye
 from pgs_tui.goals import StartConfig
-from pgs_tui.look import Look
 from pgs_tui.picking.as_text import print_configs
 from pgs_tui.runs.launcher import Launched, Recipe
-from pgs_tui.themed_app import Goodbye
 from tests.screens.hosting import screen_text
 from tests.screens.inspecting import until
 from tests.screens.picking import picker, texts, write_config

@@ -7,7 +7,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from pgs_tui.look import Look, ThemeName
+from pgs_tui.appearance.look import Look, ThemeName
 from tests.screens.hosting import screen_text
 from tests.screens.inspecting import until
 from tests.screens.profiling import A100, HELD, fake, profiling, row_of, settled, texts

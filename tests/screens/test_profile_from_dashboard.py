@@ -6,7 +6,7 @@ import pytest
 
 from engine.config import dump_config, load_config
 from pgs_tui.profiling import client
-from screens.profile import ProfileScreen
+from screens.profile.screen import ProfileScreen
 from tests.screens.hosting import Host, hosted
 from tests.screens.inspecting import until
 from tests.screens.profiling import A100, CONFIG, fake, settled, texts

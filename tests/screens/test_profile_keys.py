@@ -7,9 +7,9 @@ from textual.widgets import Input
 
 from engine.config import load_config
 from pgs_tui.goals import StartConfig
-from screens.choose import Choose
-from screens.help import HelpScreen
-from screens.profile import ProfileScreen
+from screens.dialogs.choose import Choose
+from screens.dialogs.help import HelpScreen
+from screens.profile.screen import ProfileScreen
 from tests.screens.hosting import screen_text
 from tests.screens.inspecting import until
 from tests.screens.profiling import A100, CONFIG, profiling, row_of, settled, texts

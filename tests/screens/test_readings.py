@@ -3,9 +3,9 @@
 from engine.events import Alert, Eval, StepMemory
 from pgs_tui.history.history import History
 from pgs_tui.view import View
-from screens.readings.charts import CHARTS
-from screens.readings.looking import label_of, looking_at
-from screens.readings.memory import memory_of
+from screens.dashboard.readings.charts import CHARTS
+from screens.dashboard.readings.looking import label_of, looking_at
+from screens.dashboard.readings.memory import memory_of
 from tests.pgs_tui.making import stamped, step
 from tests.screens.scenes import GPU
 

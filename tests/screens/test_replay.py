@@ -11,9 +11,9 @@ import pytest
 from textual.pilot import Pilot
 
 from engine.rundir import RunDir
-from pgs_tui.app import Goodbye, PgsApp
+from pgs_tui.appearance.look import Look
+from pgs_tui.apps.dashboard import Goodbye, PgsApp
 from pgs_tui.goals import AttachTo
-from pgs_tui.look import Look
 from pgs_tui.replaying.playback import Playback
 from pgs_tui.replaying.replayed_run import ReplayedRun
 from pgs_tui.runs.source import LocalRun

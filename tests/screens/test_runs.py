@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from engine.rundir import RunDir, register_run
+from pgs_tui.appearance.look import Look, ThemeName
 from pgs_tui.goals import ListRuns
 from pgs_tui.listing.labels import Labels, write_labels
-from pgs_tui.look import Look, ThemeName
 from pgs_tui.widgets.run_list import columns_of
 from tests.listing.making import alert, end, evaluation, fill, make_run
 from tests.screens.hosting import screen_text

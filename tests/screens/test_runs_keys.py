@@ -10,11 +10,11 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from engine.rundir import RunDir
+from pgs_tui.apps.themed import Goodbye
 from pgs_tui.goals import Attach, AttachTo, Compare, ListRuns, Replay
 from pgs_tui.listing.labels import read_labels
 from pgs_tui.runs.launcher import Launched
-from pgs_tui.themed_app import Goodbye
-from screens.runs import RunsScreen
+from screens.runs.screen import RunsScreen
 from tests.listing.making import end, fill, make_run
 from tests.screens.hosting import screen_text
 from tests.screens.listing import listed, texts, until
@@ -232,7 +232,7 @@ async def test_readonly_writes_nothing(runs: Path) -> None:
 
 
 async def test_new_runs_and_steps_appear_by_themselves(runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("screens.runs.LOOK_SECONDS", 0.05)
+    monkeypatch.setattr("screens.runs.screen.LOOK_SECONDS", 0.05)
     async with listed(runs) as (screen, pilot):
         make_run(runs, "new", began=9900.0)
         await until(pilot, lambda: names(screen).startswith("new r0"))

@@ -3,9 +3,9 @@ from pathlib import Path
 import pyte
 import pytest
 
+from pgs_tui.appearance.look import Look
+from pgs_tui.appearance.splash import ALTERNATE_SCREEN, splash
 from pgs_tui.keys import ScreenName, hints_of
-from pgs_tui.look import Look
-from pgs_tui.splash import ALTERNATE_SCREEN, splash
 from tests.screens.hosting import hosted, screen_text
 from tests.screens.picking import picker
 

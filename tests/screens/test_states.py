@@ -15,7 +15,7 @@ from pgs_tui.goals import AttachTo
 from pgs_tui.runs.follow import Update
 from pgs_tui.runs.life import Life
 from pgs_tui.runs.source import LocalRun
-from screens.readings.age import age_of, next_change
+from screens.dashboard.readings.age import age_of, next_change
 from tests.pgs_tui.making import stamped, step
 from tests.screens.hosting import hosted, screen_text
 from tests.screens.scenes import START, training

@@ -9,16 +9,16 @@ from textual.pilot import Pilot
 from engine.events import Ack, Stamped
 from engine.events.control_line import Command, parse_command
 from engine.rundir import RunDir
-from pgs_tui.app import Goodbye
+from pgs_tui.apps.dashboard import Goodbye
 from pgs_tui.goals import AttachTo, ListRuns
 from pgs_tui.keys import keys_of
 from pgs_tui.runs.follow import Update
 from pgs_tui.runs.source import LocalRun
-from screens.commands import Commands
-from screens.confirm import Confirm
-from screens.help import HelpScreen
-from screens.profile import ProfileScreen
-from screens.rate_prompt import RatePrompt, factor_of
+from screens.dashboard.commands import Commands
+from screens.dialogs.confirm import Confirm
+from screens.dialogs.help import HelpScreen
+from screens.dialogs.rate_prompt import RatePrompt, factor_of
+from screens.profile.screen import ProfileScreen
 from tests.screens.far_run import FarRun
 from tests.screens.hosting import Host, hosted, screen_text
 from tests.screens.inspecting import until

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from pgs_tui.app import PgsApp
+from pgs_tui.apps.dashboard import PgsApp
 from pgs_tui.inspection import client
-from screens.inspect import InspectScreen
+from screens.inspect.screen import InspectScreen
 from tests.screens.hosting import hosted, screen_text
 from tests.screens.inspecting import fake, texts, until
 from tests.screens.scenes import training

@@ -9,9 +9,9 @@ from textual.events import Key
 from textual.keys import _character_to_key
 
 from pgs_tui.inspection import client
-from screens.filter_prompt import FilterPrompt
-from screens.help import HelpScreen
-from screens.inspect import InspectScreen
+from screens.dialogs.filter_prompt import FilterPrompt
+from screens.dialogs.help import HelpScreen
+from screens.inspect.screen import InspectScreen
 from tests.screens.hosting import hosted
 from tests.screens.inspecting import CHATS, fake, inspecting, texts, until
 from tests.screens.scenes import training

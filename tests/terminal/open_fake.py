@@ -5,9 +5,9 @@ import sys
 from functools import partial
 from pathlib import Path
 
+from pgs_tui.appearance.look import look_of
 from pgs_tui.configs import find_config, short_name
 from pgs_tui.goals import StartConfig
-from pgs_tui.look import look_of
 from pgs_tui.runs.launcher import launch
 from pgs_tui.showing import show
 

@@ -17,14 +17,14 @@ from textual.screen import Screen
 
 from engine.events import ModelInfo, Phase, Stamped, Start
 from engine.rundir import RunDir
-from pgs_tui.app import PgsApp
-from pgs_tui.frugal import frugal
+from pgs_tui.appearance.look import Look
+from pgs_tui.apps.dashboard import PgsApp
 from pgs_tui.goals import AttachTo
 from pgs_tui.history.history import History
-from pgs_tui.look import Look
 from pgs_tui.runs.follow import Update
 from pgs_tui.runs.source import LocalRun
-from screens.live import LiveRun
+from pgs_tui.terminal.frugal import frugal
+from screens.dashboard.live import LiveRun
 from tests.bench.watching.runs import SECONDS_A_STEP, steps_from
 
 BEGIN = 1e9

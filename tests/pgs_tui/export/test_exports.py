@@ -14,17 +14,17 @@ from hypothesis import given, settings
 
 from engine.events import Gpu, Stamped, Step
 from engine.rundir import RunDir
+from pgs_tui.appearance.look import GlyphName, Look
 from pgs_tui.arguments import UsageError
 from pgs_tui.export.command import export
 from pgs_tui.export.exports import Export
 from pgs_tui.export.files import text, write_beside, write_new
 from pgs_tui.export.reading import ReadRun, read_run
 from pgs_tui.export.steps_as_csv import STEP_FIELDS, sheet_of
-from pgs_tui.look import GlyphName, Look
 from pgs_tui.runs.follow import Update
 from pgs_tui.runs.source import LocalRun
 from pgs_tui.view import View
-from screens.live import LiveRun
+from screens.dashboard.live import LiveRun
 from tests.pgs_tui.export.conftest import Writer
 from tests.pgs_tui.making import BRACKETS, stamped, step
 from tests.pgs_tui.random_runs import logs

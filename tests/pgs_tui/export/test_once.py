@@ -11,6 +11,7 @@ import pytest
 
 from engine.events import End, Stamped
 from engine.rundir import RunDir, this_process, write_run_info
+from pgs_tui.appearance.look import GlyphName, Look
 from pgs_tui.cli import main
 from pgs_tui.drawing.lines import line_width, text_of
 from pgs_tui.export.frame import Frame, Sheet, frame_of
@@ -18,10 +19,9 @@ from pgs_tui.export.frame_as_json import document, frame_as_json
 from pgs_tui.export.frame_as_text import frame_as_text
 from pgs_tui.export.reading import read_run
 from pgs_tui.format import gib, value
-from pgs_tui.look import GlyphName, Look
 from pgs_tui.once import print_once
 from pgs_tui.runs.source import LocalRun
-from screens.readings.wording import WORDINGS
+from screens.dashboard.readings.wording import WORDINGS
 from tests.pgs_tui.export.conftest import Writer
 from tests.pgs_tui.making import stamped, step
 from tests.terminal.terminal import environment

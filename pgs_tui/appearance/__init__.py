@@ -1,0 +1,1 @@
+"""Themes, colours and characters, and the frame that is drawn before anything is loaded."""

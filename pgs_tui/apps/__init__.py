@@ -1,0 +1,1 @@
+"""One Textual application for each thing the program is opened for."""

@@ -1,0 +1,1 @@
+"""Up to six runs over each other."""

@@ -1,0 +1,1 @@
+"""The dashboard: a run's panels, live or played, and what one does with them."""

@@ -1,0 +1,1 @@
+"""The tokenized samples of a config, one beside the other."""

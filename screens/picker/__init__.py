@@ -1,0 +1,1 @@
+"""The picker: all configs, with what they need, to start one."""

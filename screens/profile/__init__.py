@@ -1,0 +1,1 @@
+"""What a config needs of memory and time, and what would change it."""
