@@ -3,9 +3,11 @@ programs are said plainly."""
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 from collections import Counter
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
@@ -19,9 +21,22 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "needs(program): is not run where this system program is missing")
 
 
+@pytest.fixture(autouse=True)
+def collector_goes_on() -> Iterator[None]:
+    """Commands that live no longer than the program switch it off, and a test that calls one lives on."""
+    yield
+    gc.enable()
+
+
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the clone test: it mostly waits for an installation, while the other tests use the cores."""
-    items.sort(key=lambda item: item.get_closest_marker("clone") is None)
+    """Begin with the clone test: it mostly waits for an installation, while the other tests use the cores.
+
+    Then the groups, each of which one worker runs alone: begun late, the other worker would wait for it at the end.
+    """
+    items.sort(
+        key=lambda item: (item.get_closest_marker("clone") is None, item.get_closest_marker("xdist_group") is None)
+    )
     for item in items:
         for marker in item.iter_markers("needs"):
             program: str = marker.args[0]

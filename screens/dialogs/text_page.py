@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from textwrap import wrap
 from typing import ClassVar
 
@@ -36,7 +37,7 @@ class TextPage(ModalScreen[str], inherit_bindings=False):
     Scrolls where the terminal is too low for it. Ask for `draw_again` when the text has changed.
     """
 
-    CSS_PATH: ClassVar = ["modal.tcss", "text_page.tcss"]
+    CSS_PATH: ClassVar = [Path(__file__).with_name(sheet) for sheet in ("modal.tcss", "text_page.tcss")]
     AUTO_FOCUS = ""
     BINDINGS: ClassVar[list[BindingType]] = [
         ("escape,q,enter,ctrl+c", "out", "close"),

@@ -16,15 +16,16 @@ from pathlib import Path
 import pytest
 
 from engine.rundir import RunDir, liveness, read_run_info
+from tests.remote.nursery import nursery
 from tests.remote.sshd import HOST, Sshd
-from tests.terminal.terminal import PATIENCE, Terminal, environment, program
+from tests.terminal.terminal import PATIENCE, Terminal, environment
 from tests.terminal.test_full_run import config  # noqa: F401
 
 pytestmark = [pytest.mark.terminal, pytest.mark.xdist_group("sshd")]
 
 KILLS = 100
 AT_ONCE = 2
-LONGEST_LIFE = 1.0
+LONGEST_LIFE = 0.5
 """Seconds; so many of them die while they start or log in, and others once they are drawn."""
 DEATHS = (signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, signal.SIGHUP)
 KEYS = (b"\t", b"\x1b[C", b"?", b"\x1b[6~", b"3", b"l", b"t")
@@ -90,7 +91,7 @@ def test_a_hundred_killed_dashboards_change_no_loss(config: Path, tmp_path: Path
     chance = random.Random(0)
     variables = environment(tmp_path, PGS_TUI_SSH=sshd.ssh, XDG_CACHE_HOME=str(tmp_path / "cache"))
     quiet, watched = (RunDir(tmp_path / f"20260101-000000-{name}") for name in ("quiet", "watched"))
-    with trained(config, (quiet, watched), variables):
+    with trained(config, (quiet, watched), variables), nursery(variables) as born:
         before = len(losses(watched))
         here, there = str(watched.path), f"{HOST}:{watched.path}"
         waiting = [here if number % 3 else there for number in range(KILLS)]
@@ -100,7 +101,7 @@ def test_a_hundred_killed_dashboards_change_no_loss(config: Path, tmp_path: Path
             while waiting and len(living) < AT_ONCE:
                 life = chance.uniform(0, LONGEST_LIFE)
                 where = waiting.pop()
-                living.append((time.monotonic() + life, where, Terminal(program("attach", where), variables)))
+                living.append((time.monotonic() + life, where, born.terminal("attach", where)))
             living.sort(key=lambda dashboard: dashboard[0])
             death, where, dashboard = living.pop(0)
             if where not in waiting and not drawn[where]:  # a slow machine: one at least dies while it is looked at

@@ -13,9 +13,9 @@ import subprocess
 import sys
 import termios
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import pyte
 
@@ -25,11 +25,31 @@ PATIENCE = 30.0
 """Seconds after which a test gives up waiting; no test measures by it."""
 
 
+class Process(Protocol):
+    """What Terminal needs of the program that runs in it."""
+
+    pid: int
+    returncode: Any
+
+    def poll(self) -> int | None: ...
+    def wait(self, timeout: float = ...) -> int: ...
+    def kill(self) -> None: ...
+    def send_signal(self, number: int, /) -> None: ...
+
+
+Start = Callable[[tuple[str, ...], Mapping[str, str], int], Process]
+"""Starts a command with an environment on the terminal behind a descriptor, in a session of its own."""
+
+
 class Terminal:
     """A program that runs in a pseudo-terminal of its own session."""
 
     def __init__(
-        self, command: Sequence[str], environment: Mapping[str, str], size: tuple[int, int] = (100, 30)
+        self,
+        command: Sequence[str],
+        environment: Mapping[str, str],
+        size: tuple[int, int] = (100, 30),
+        start: Start | None = None,
     ) -> None:
         self.master, self.slave = pty.openpty()
         columns, rows = size
@@ -38,22 +58,13 @@ class Terminal:
         self.output = b""
         self._screen = pyte.Screen(columns, rows)
         self._stream = pyte.ByteStream(self._screen)
-        self.process = subprocess.Popen(
-            command,
-            stdin=self.slave,
-            stdout=self.slave,
-            stderr=self.slave,
-            env=dict(environment),
-            preexec_fn=self._own_session,
-        )
-
-    def _own_session(self) -> None:
-        os.setsid()
-        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+        self._undrawn: list[bytes] = []
+        self.process = (start or _started)(tuple(command), environment, self.slave)
 
     @property
     def text(self) -> str:
         """What the screen shows."""
+        self._draw()
         # Not `display`: amid an update a wide character may have lost its first cell, which that does not survive.
         cells = self._screen.buffer
         return "\n".join(
@@ -78,16 +89,31 @@ class Terminal:
             with contextlib.suppress(OSError):
                 data = os.read(self.master, 65536)
         self.output += data
-        with contextlib.suppress(Exception):  # pyte knows fewer codes than terminals do
-            self._stream.feed(data)
+        self._undrawn.append(data)
         return data
+
+    def resize(self, columns: int, rows: int) -> None:
+        """What was written before is drawn at the old size. A terminal of no size draws as one of a cell."""
+        self._draw()
+        self._screen.resize(max(rows, 1), max(columns, 1))
+        fcntl.ioctl(self.slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        os.kill(self.process.pid, signal.SIGWINCH)
+
+    def _draw(self) -> None:
+        """Draw what nobody has looked at yet: pyte is slow, and most of what is written nobody looks at."""
+        written, self._undrawn = self._undrawn, []
+        for data in written:
+            with contextlib.suppress(Exception):  # pyte knows fewer codes than terminals do
+                self._stream.feed(data)
 
     def wait_for(self, *texts: str) -> str:
         """Wait until the screen shows every text, and return the screen."""
         end = time.monotonic() + PATIENCE
         while not all(text in self.text for text in texts):
             assert time.monotonic() < end, f"waited for {texts}, the screen shows\n{self.text}"
-            assert self.process.poll() is None or self.read(0.2), f"ended with {self.process.returncode}\n{self.text}"
+            assert self.process.poll() is None or self.read(0.2), (
+                f"{self.output!r} ended with {self.process.returncode}\n{self.text}"
+            )
             self.read()
         return self.text
 
@@ -111,6 +137,17 @@ class Terminal:
         for descriptor in (self.master, self.slave):
             with contextlib.suppress(OSError):
                 os.close(descriptor)
+
+
+def _started(command: tuple[str, ...], environment: Mapping[str, str], slave: int) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        command, stdin=slave, stdout=slave, stderr=slave, env=dict(environment), preexec_fn=_own_session
+    )
+
+
+def _own_session() -> None:
+    os.setsid()
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
 
 def environment(state: Path, **more: str) -> dict[str, str]:

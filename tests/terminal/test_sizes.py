@@ -1,10 +1,5 @@
 """A terminal that reports no size, and one that shrinks to nothing while a run goes on."""
 
-import fcntl
-import os
-import signal
-import struct
-import termios
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,20 +17,14 @@ def run(tmp_path: Path) -> Iterator[Path]:
         yield path
 
 
-def resize(terminal: Terminal, columns: int, rows: int) -> None:
-    fcntl.ioctl(terminal.slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
-    terminal._screen.resize(max(rows, 1), max(columns, 1))
-    os.kill(terminal.process.pid, signal.SIGWINCH)
-
-
 def test_a_terminal_of_no_size_at_first(run: Path, tmp_path: Path) -> None:
     terminal = Terminal(program("attach", str(run)), environment(tmp_path), size=(1, 1))
     try:
-        resize(terminal, 0, 0)
+        terminal.resize(0, 0)
         for _ in range(20):
             terminal.read()
         assert terminal.process.poll() is None
-        resize(terminal, 80, 24)
+        terminal.resize(80, 24)
         terminal.wait_for("loss", "training", "leave, run goes on")
         terminal.type(b"q")
         assert terminal.wait_for_end() == 0
@@ -48,11 +37,11 @@ def test_a_terminal_that_shrinks_to_nothing_and_comes_back(run: Path, tmp_path: 
     try:
         terminal.wait_for("loss", "training")
         for columns, rows in ((20, 5), (1, 1), (200, 2), (0, 0), (2, 60)):
-            resize(terminal, columns, rows)
+            terminal.resize(columns, rows)
             for _ in range(4):
                 terminal.read()
             assert terminal.process.poll() is None, (columns, rows)
-        resize(terminal, 80, 24)
+        terminal.resize(80, 24)
         terminal.wait_for("loss", "grad norm", "training", "leave, run goes on")
         assert b"Traceback" not in terminal.output
         terminal.type(b"q")
