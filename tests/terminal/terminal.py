@@ -111,9 +111,7 @@ class Terminal:
         end = time.monotonic() + PATIENCE
         while not all(text in self.text for text in texts):
             assert time.monotonic() < end, f"waited for {texts}, the screen shows\n{self.text}"
-            assert self.process.poll() is None or self.read(0.2), (
-                f"{self.output!r} ended with {self.process.returncode}\n{self.text}"
-            )
+            assert self.process.poll() is None or self.read(0.2), f"ended with {self.process.returncode}\n{self.text}"
             self.read()
         return self.text
 
