@@ -61,8 +61,9 @@ class Past:
 
     @property
     def progress(self) -> float:
-        """The share of it that has been given."""
-        return self.offset / self.end
+        """The share of it that has been given; of a log that is being fetched, fetching is half of the way."""
+        given = self.offset / self.end
+        return given if self._fetched is None else (given + min(self._fetched() / self.end, 1.0)) / 2
 
     @property
     def waits(self) -> bool:

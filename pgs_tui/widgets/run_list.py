@@ -12,6 +12,7 @@ from pgs_tui.drawing.severities import SIGNS
 from pgs_tui.format import plain, whole
 from pgs_tui.listing.row import RunRow
 from pgs_tui.listing.sorting import Order, SortKey
+from pgs_tui.listing.told_apart import told_apart
 from pgs_tui.listing.words import alerts, best, loss, model, size, started, state, steps, took
 from pgs_tui.widgets.panel import Panel
 
@@ -89,6 +90,7 @@ class RunList(Panel):
         """Runs in all, the filtered ones too."""
         self.beside = ""
         """What was seen beside the runs."""
+        self._names: dict[Path, str] = {}
         self._first = 0
         self._place = 0
         self._longest = SHORTEST_NAME, SHORTEST_STEPS, False
@@ -97,7 +99,8 @@ class RunList(Panel):
     def show(self, rows: Sequence[RunRow]) -> None:
         """List these. The selected one stays; if it is gone, the one in its place is selected."""
         self.rows = tuple(rows)
-        names = max((width(plain(row.name)) for row in self.rows), default=0)
+        self._names = {path: plain(name) for path, name in told_apart(self.rows).items()}
+        names = max((width(name) for name in self._names.values()), default=0)
         counts = max((width(steps(row)) for row in self.rows), default=0)
         self._longest = names, max(counts, SHORTEST_STEPS), any(row.labels.tags for row in self.rows)
         place = next((at for at, row in enumerate(self.rows) if row.path == self.selected), None)
@@ -178,7 +181,7 @@ class RunList(Panel):
     def _line(self, row: RunRow, cells: int, columns: Sequence[Column]) -> Line:
         chosen = row is self.row
         marks = line(("›" if chosen else " ", "focus"), ("◆ " if row.path in self.marked else "  ", "accent"))
-        name = fit(line((plain(row.name), "value" if chosen else "text")), max(columns[0].cells - 1, 1))
+        name = fit(line((self._names[row.path], "value" if chosen else "text")), max(columns[0].cells - 1, 1))
         head = (*marks, *name, (" ", "text"))
         if not row.is_readable:
             return (*head, *fit(line(("✖ ", "bad"), (plain(row.trouble), "dim")), cells - line_width(head)))
