@@ -18,7 +18,8 @@ def names(*rows: RunRow) -> list[str]:
 
 
 def test_a_name_that_is_there_once_is_left_as_it_is() -> None:
-    assert names(started("20261130-171300-tiny", "tiny"), started("20261130-171400-large", "large")) == ["tiny", "large"]
+    runs = (started("20261130-171300-tiny", "tiny"), started("20261130-171400-large", "large"))
+    assert names(*runs) == ["tiny", "large"]
 
 
 def test_of_one_day_the_time_tells_them_apart() -> None:
