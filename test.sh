@@ -41,8 +41,7 @@ without_daemons() {
     )
 }
 
-# Two workers use two cores; more than four only takes memory.
-# One more than there are cores: many tests wait for programs they have started.
+# One more than there are cores, as many tests wait for programs they have started; more than four only takes memory.
 worker_count() {
     local cores
     cores=$("$VENV/bin/python" -c 'import os; print(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)')
@@ -62,7 +61,11 @@ export OMP_NUM_THREADS=${OMP_NUM_THREADS:-1} TOKENIZERS_PARALLELISM=false HF_HUB
 FAILED=()
 check ruff check .
 check ruff format --check .
-check mypy
+# Types are checked while the tests begin: one of them mostly waits, and mypy has no use for a second core.
+TYPES=$(mktemp)
+trap 'rm -f "$TYPES"' EXIT
+"$VENV/bin/python" -m mypy >"$TYPES" 2>&1 &
+MYPY=$!
 say "lint-imports"
 "$VENV/bin/lint-imports" --no-logo || FAILED+=("lint-imports")
 
@@ -70,6 +73,10 @@ say "pytest"
 "$VENV/bin/python" -m pytest --numprocesses "$(worker_count)" --dist loadgroup --no-loadscope-reorder \
     --durations 10 "$@" ||
     FAILED+=("pytest")
+
+say "mypy"
+wait "$MYPY" || FAILED+=("mypy")
+cat "$TYPES"
 
 if [[ ${#FAILED[@]} -gt 0 ]]; then
     printf -v failed "%s; " "${FAILED[@]}"
