@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from threading import Thread
 
+from pgs_tui.remote.bringing import Bringing
 from pgs_tui.remote.far_shell import FarShell
 from pgs_tui.remote.mirror import Mirror
 from pgs_tui.remote.programs import PART
@@ -18,7 +18,7 @@ USUAL_SECONDS = 0.7
 MOST_GROWTH = 4.0
 
 
-class Backlog:
+class Backlog(Bringing):
     """Fills the mirror's holes, in a thread of its own. `ended` is called from that thread.
 
     The shell is closed in the end unless it `is_shared` with others, who ask in between.
@@ -27,42 +27,12 @@ class Backlog:
     def __init__(
         self, shell: FarShell, folder: str, mirror: Mirror, ended: Callable[[], None], is_shared: bool = False
     ) -> None:
-        self.error: OSError | None = None
-        """Why it ended before all was there: nothing comes any more, or this machine's disk takes nothing."""
-        self._shell = shell
-        self._is_shared = is_shared
+        super().__init__("backlog", shell, ended, is_shared)
         self._folder = folder
         self._mirror = mirror
-        self._ended = ended
-        self._closed = False
-        self._thread = Thread(target=self._run, name="backlog", daemon=True)
-        self._thread.start()
+        self.start()
 
-    @property
-    def is_going(self) -> bool:
-        """False once nothing more will come from it."""
-        return self._thread.is_alive()
-
-    def close(self) -> None:
-        """Nothing is put any more once this returns."""
-        self._closed = True
-        self._close_shell()
-        self._thread.join()
-
-    def _close_shell(self) -> None:
-        if not self._is_shared:
-            self._shell.close()
-
-    def _run(self) -> None:
-        try:
-            self._fill()
-        except OSError as error:
-            self.error = error
-        finally:
-            self._close_shell()
-            self._ended()
-
-    def _fill(self) -> None:
+    def _bring(self) -> None:
         count = FIRST_BYTES
         begin, hole_end = self._mirror.hole_after(0)
         while begin < hole_end and not self._closed:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from threading import Thread
 
 from engine.events.growing import FINGERPRINT_BYTES
+from pgs_tui.remote.bringing import Bringing
 from pgs_tui.remote.far_shell import FarShell
 from pgs_tui.remote.lost import LinkRefusedError
 from pgs_tui.remote.mirror import Mirror
@@ -18,7 +18,7 @@ _SAID_BY_TAIL = re.compile(rb"tail: (?:[^\n]*: file (truncated)|[^\n}]*)\n")
 """A line of GNU `tail` itself amid the log's bytes. No line of a log ends so: an object ends with a brace."""
 
 
-class LiveLog:
+class LiveLog(Bringing):
     """Puts whole lines from the byte `offset` on into the mirror, in a thread of its own, until `close` or the end.
 
     `took` is told of the lines and `ended` is called, both from that thread. Half a line waits for its other half:
@@ -37,48 +37,23 @@ class LiveLog:
         was_odd: bool = False,
     ) -> None:
         """`was_odd` says that the line at the offset seemed to be of another log, and is not."""
+        super().__init__("live log", shell, ended)
         self.received = offset
         """Up to where bytes have come, the half line among them."""
-        self.error: OSError | None = None
-        """Why it ended: nothing comes any more, or this machine's disk takes nothing."""
         self.is_odd = False
         """True when what came last did not look like the next line of the log."""
         self._was_emptied = False
         self._known = mirror.read(offset - min(offset, FINGERPRINT_BYTES), offset)
         """What stands before the offset, which comes again first: by then there may be another file of that name."""
         self._expects_odd = was_odd
-        self._shell = shell
         self._folder = folder
         self._mirror = mirror
         self._offset = offset
         self._half = bytearray()
         self._took = took
-        self._ended = ended
-        self._closed = False
-        self._thread = Thread(target=self._run, name="live log", daemon=True)
-        self._thread.start()
+        self.start()
 
-    @property
-    def is_going(self) -> bool:
-        """False once nothing more will come from it."""
-        return self._thread.is_alive()
-
-    def close(self) -> None:
-        """Nothing is put any more once this returns."""
-        self._closed = True
-        self._shell.close()
-        self._thread.join()
-
-    def _run(self) -> None:
-        try:
-            self._follow()
-        except OSError as error:
-            self.error = error
-        finally:
-            self._shell.close()
-            self._ended()
-
-    def _follow(self) -> None:
+    def _bring(self) -> None:
         again = b""
         begin = self._offset - len(self._known)
         for data in self._shell.stream(FOLLOW, self._folder, "events.jsonl", begin):
