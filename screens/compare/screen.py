@@ -20,18 +20,16 @@ from pgs_tui.view import View
 from screens.compare.panes import STYLE_SHEET
 from screens.compare.showing import CompareShowing
 from screens.dashboard.readings.looking import AXIS_WORDS
+from screens.view_keys import ViewKeys
 
 __all__ = ["STYLE_SHEET", "CompareScreen"]
-ZOOM = 2.0
-PAN = 0.5
-FAR = 10
-"""Columns that the cursor goes at once with Shift."""
 
 
-class CompareScreen(CompareShowing, inherit_bindings=False):
+class CompareScreen(ViewKeys, CompareShowing, inherit_bindings=False):
     """It reports with `Leaving` that the person wants to go, back to where it was opened from or away."""
 
     BINDINGS: ClassVar[list[BindingType]] = list(bindings_of("compare"))
+    all_is_seen = "these are the whole runs"
 
     class Leaving(Message):
         """The person wants to leave: `back` to what was before, else the program."""
@@ -47,44 +45,17 @@ class CompareScreen(CompareShowing, inherit_bindings=False):
             super().__init__()
             self.place = place
 
-    def action_right(self) -> None:
-        self._move_cursor(1)
-
-    def action_left(self) -> None:
-        self._move_cursor(-1)
-
-    def action_right_far(self) -> None:
-        self._move_cursor(FAR)
-
-    def action_left_far(self) -> None:
-        self._move_cursor(-FAR)
-
     def action_first(self) -> None:
         if self._reads_differences():
             self.differences.scroll(-(10**6))
         else:
-            self._look(lambda view, ground: view.at_start(ground))
+            self.change_view(lambda view, ground: view.at_start(ground))
 
     def action_last(self) -> None:
         if self._reads_differences():
             self.differences.scroll(10**6)
         else:
-            self._look(lambda view, ground: replace(view.at(ground.steps[-1], ground), follow=True))
-
-    def action_zoom_in(self) -> None:
-        self._look(lambda view, ground: view.zoomed(ZOOM, ground), "closer than this nothing more would be seen")
-
-    def action_zoom_out(self) -> None:
-        self._look(lambda view, ground: view.zoomed(1 / ZOOM, ground), "these are the whole runs")
-
-    def action_zoom_all(self) -> None:
-        self._look(lambda view, _: view.all(), "these are the whole runs")
-
-    def action_pan_left(self) -> None:
-        self._pan(-PAN)
-
-    def action_pan_right(self) -> None:
-        self._pan(PAN)
+            self.change_view(lambda view, ground: replace(view.at(ground.steps[-1], ground), follow=True))
 
     def action_axis(self) -> None:
         axis = self.comparison.next_axis()
@@ -159,9 +130,9 @@ class CompareScreen(CompareShowing, inherit_bindings=False):
         if self.has_class("-differences"):
             self.action_differences()
         elif self.comparison.view.cursor is not None:
-            self._look(lambda view, _: view.at_end())
+            self.change_view(lambda view, _: view.at_end())
         elif self.comparison.view.window is not None:
-            self._look(lambda view, _: view.all())
+            self.change_view(lambda view, _: view.all())
         else:
             self.post_message(self.Leaving(back=True))
 
@@ -206,17 +177,17 @@ class CompareScreen(CompareShowing, inherit_bindings=False):
         self.comparison.shown = replace(self.comparison.shown, front=self.table.selected)
         self.show_charts()
 
-    def _move_cursor(self, columns: int) -> None:
+    def move_cursor(self, columns: int) -> None:
         cells = self.curve_cells()
-        self._look(lambda view, ground: view.moved(columns, cells, ground))
+        self.change_view(lambda view, ground: view.moved(columns, cells, ground))
 
-    def _pan(self, share: float) -> None:
+    def pan(self, share: float) -> None:
         if self.comparison.view.window is None:
             self.say("the whole runs are shown; + goes closer")
         else:
-            self._look(lambda view, ground: view.panned(share, ground), "here the longest run ends")
+            self.change_view(lambda view, ground: view.panned(share, ground), "here the longest run ends")
 
-    def _look(self, change: Callable[[View, CommonGround], View], unchanged: str = "") -> None:
+    def change_view(self, change: Callable[[View, CommonGround], View], unchanged: str = "") -> None:
         """Change the view; where that changes nothing, say why."""
         ground = self.comparison.ground
         if ground is None:

@@ -9,50 +9,20 @@ from typing import TYPE_CHECKING
 from pgs_tui.history.axis import AXES
 from pgs_tui.view import View
 from screens.dashboard.showing import DashboardShowing
+from screens.view_keys import ViewKeys
 
 if TYPE_CHECKING:
     from pgs_tui.view import Ground
 
-ZOOM = 2.0
-PAN = 0.5
-"""How much closer, and by which part of the window, one key goes."""
-FAR = 10
-"""Columns that the cursor goes at once with Shift."""
 
-
-class DashboardLooking(DashboardShowing):
+class DashboardLooking(ViewKeys, DashboardShowing):
     """The keys that change the view: each changes the value `view`, and what it shows is drawn once after them all."""
 
-    def action_right(self) -> None:
-        self._move_cursor(1)
-
-    def action_left(self) -> None:
-        self._move_cursor(-1)
-
-    def action_right_far(self) -> None:
-        self._move_cursor(FAR)
-
-    def action_left_far(self) -> None:
-        self._move_cursor(-FAR)
-
-    def action_zoom_in(self) -> None:
-        self._look(lambda view, ground: view.zoomed(ZOOM, ground), "closer than this nothing more would be seen")
-
-    def action_zoom_out(self) -> None:
-        self._look(lambda view, ground: view.zoomed(1 / ZOOM, ground), "this is the whole run")
-
-    def action_zoom_all(self) -> None:
-        self._look(lambda view, _: view.all(), "this is the whole run")
-
-    def action_pan_left(self) -> None:
-        self._pan(-PAN)
-
-    def action_pan_right(self) -> None:
-        self._pan(PAN)
+    all_is_seen = "this is the whole run"
 
     def action_follow(self) -> None:
         """The newest steps from now on, or what is seen now."""
-        self._look(lambda view, ground: view.following(ground))
+        self.change_view(lambda view, ground: view.following(ground))
         if self.view.window is None:
             self.say("the whole run is shown, and its newest step with it")
         else:
@@ -74,15 +44,15 @@ class DashboardLooking(DashboardShowing):
 
     def to_the_first_step(self) -> None:
         """The cursor to where the run begins."""
-        self._look(lambda view, ground: view.at_start(ground))
+        self.change_view(lambda view, ground: view.at_start(ground))
 
     def to_the_newest_step(self) -> None:
         """No cursor: the newest values, which a window follows."""
-        self._look(lambda view, _: view.at_end(), "the newest values are shown")
+        self.change_view(lambda view, _: view.at_end(), "the newest values are shown")
 
     def put_cursor(self, step: int) -> bool:
         """The cursor to this step; False before the first step."""
-        self._look(lambda view, ground: view.at(step, ground))
+        self.change_view(lambda view, ground: view.at(step, ground))
         return self.view.cursor is not None
 
     def out_of_the_view(self) -> bool:
@@ -90,22 +60,22 @@ class DashboardLooking(DashboardShowing):
         if self.view.cursor is not None:
             self.to_the_newest_step()
         elif self.view.window is not None:
-            self._look(lambda view, _: view.all())
+            self.change_view(lambda view, _: view.all())
         else:
             return False
         return True
 
-    def _move_cursor(self, columns: int) -> None:
+    def move_cursor(self, columns: int) -> None:
         cells = self.curve_cells()
-        self._look(lambda view, ground: view.moved(columns, cells, ground))
+        self.change_view(lambda view, ground: view.moved(columns, cells, ground))
 
-    def _pan(self, share: float) -> None:
+    def pan(self, share: float) -> None:
         if self.view.window is None:
             self.say("the whole run is shown; + goes closer")
         else:
-            self._look(lambda view, ground: view.panned(share, ground), "here the run ends")
+            self.change_view(lambda view, ground: view.panned(share, ground), "here the run ends")
 
-    def _look(self, change: Callable[[View, Ground], View], unchanged: str = "") -> None:
+    def change_view(self, change: Callable[[View, Ground], View], unchanged: str = "") -> None:
         """Change the view; where that changes nothing, say why."""
         ground = self._ground()
         if ground is None:

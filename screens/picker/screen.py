@@ -14,6 +14,7 @@ from pgs_tui.appearance.look import GLYPH_NAMES, Look
 from pgs_tui.configs import configs_folder
 from pgs_tui.drawing.lines import text_of
 from pgs_tui.keys import bindings_of
+from screens.list_keys import ListKeys
 from screens.messages import LeavingMessage, ServerMessage
 from screens.picker.panes import STYLE_SHEET
 from screens.picker.picking import Discovered, News, Picking, read, runs_of
@@ -26,11 +27,9 @@ if TYPE_CHECKING:  # what the first frame does not need is imported after it
 __all__ = ["STYLE_SHEET", "PickerScreen"]
 LOOK_SECONDS = 5.0
 """How often a run that goes on is looked at."""
-FAR = 10**9
-"""More rows than any list has."""
 
 
-class PickerScreen(PickerStarting, inherit_bindings=False):
+class PickerScreen(ListKeys, PickerStarting, inherit_bindings=False):
     """Looks below `here`, and holds memory against the GPU `target`. It reports with `Leaving` and `Chosen`.
 
     `command` replaces that of the profiler; tests do that.
@@ -143,25 +142,10 @@ class PickerScreen(PickerStarting, inherit_bindings=False):
                 self.say(f"{self._told_end}; r starts it again", "warn")
             self.show_now()
 
-    def action_up(self) -> None:
-        self._move(-1)
+    def page_rows(self) -> int:
+        return self.list.room
 
-    def action_down(self) -> None:
-        self._move(1)
-
-    def action_page_up(self) -> None:
-        self._move(-self.list.room)
-
-    def action_page_down(self) -> None:
-        self._move(self.list.room)
-
-    def action_first(self) -> None:
-        self._move(-FAR)
-
-    def action_last(self) -> None:
-        self._move(FAR)
-
-    def _move(self, rows: int) -> None:
+    def move_by(self, rows: int) -> None:
         if self.focused is self.details:
             self.details.scroll(rows)
         elif self.list.move(rows):

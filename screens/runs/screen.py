@@ -17,6 +17,7 @@ from pgs_tui.keys import bindings_of
 from pgs_tui.listing.listing import MOST_MARKED, Listing, ListView, Looked, look
 from pgs_tui.listing.row import RunRow
 from pgs_tui.remote.address import Address
+from screens.list_keys import ListKeys
 from screens.runs.dialogs import RunsDialogs
 from screens.runs.panes import STYLE_SHEET
 
@@ -26,12 +27,10 @@ LOOK_SECONDS = 3.0
 FAR_LOOK_SECONDS = 20.0
 REST = 10
 """So many times as long as a look took there is none."""
-FAR = 10**9
-"""More rows than any list has."""
 Way = Literal["attach", "replay", "resume"]
 
 
-class RunsScreen(RunsDialogs, inherit_bindings=False):
+class RunsScreen(ListKeys, RunsDialogs, inherit_bindings=False):
     """Looks through the runs of `where`. It reports with `Leaving`, `Chosen` and `Comparing`."""
 
     BINDINGS: ClassVar[list[BindingType]] = list(bindings_of("runs"))
@@ -119,25 +118,10 @@ class RunsScreen(RunsDialogs, inherit_bindings=False):
         folders = dict.fromkeys(run.path.parent for run in list_runs())
         self.known_folders = tuple(folder_name(folder) for folder in folders if folder != self.listing.where)
 
-    def action_up(self) -> None:
-        self._move(-1)
+    def page_rows(self) -> int:
+        return self.list.room
 
-    def action_down(self) -> None:
-        self._move(1)
-
-    def action_page_up(self) -> None:
-        self._move(-self.list.room)
-
-    def action_page_down(self) -> None:
-        self._move(self.list.room)
-
-    def action_first(self) -> None:
-        self._move(-FAR)
-
-    def action_last(self) -> None:
-        self._move(FAR)
-
-    def _move(self, rows: int) -> None:
+    def move_by(self, rows: int) -> None:
         if self.focused is self.details:
             self.details.scroll(rows)
         elif self.list.move(rows):
