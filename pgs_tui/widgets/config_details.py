@@ -10,14 +10,14 @@ from pgs_tui.format import plain
 from pgs_tui.picking.collection import Entry
 from pgs_tui.picking.words import RUN_WORDS, code_of, how_it_trains, memory, told_run, what_it_does
 from pgs_tui.widgets.config_list import VERDICTS
-from pgs_tui.widgets.panel import Panel
+from pgs_tui.widgets.details import Details
 
 LABEL = 8
 Fact = tuple[str, str, Role]
 """A label, what is told under it, and in which role."""
 
 
-class ConfigDetails(Panel):
+class ConfigDetails(Details):
     """What matters most comes first, for where there is little room; it scrolls."""
 
     def __init__(self, *, id: str) -> None:
@@ -25,19 +25,12 @@ class ConfigDetails(Panel):
         self._entry: Entry | None = None
         self._here = ""
         self._hopeless = ""
-        self._first = 0
 
     def show(self, entry: Entry | None, path: str, hopeless: str = "") -> None:
         """Tell of this config, whose file people know as `path`; `hopeless` is why no estimate will come."""
         if self._entry is None or entry is None or entry.path != self._entry.path:
-            self._first = 0
+            self._from_the_top()
         self._entry, self._here, self._hopeless = entry, path, hopeless
-        self.redraw()
-
-    def scroll(self, lines: int) -> None:
-        """Move the text."""
-        rows = max(self.size.height - 2, 1)
-        self._first = max(min(self._first + lines, len(self._text(self.size.width - 4)) - rows), 0)
         self.redraw()
 
     def title(self) -> Line:
@@ -49,9 +42,6 @@ class ConfigDetails(Panel):
     def brief(self, width: int) -> Line:
         first = next(iter(self._facts()), None)
         return joined([self.title(), line((first[1], first[2])) if first else ()], "  ")
-
-    def body(self, width: int, height: int) -> Sequence[Line]:
-        return self._text(width)[self._first : self._first + height]
 
     def _text(self, cells: int) -> list[Line]:
         return [row for fact in self._facts() for row in _told(*fact, cells)]

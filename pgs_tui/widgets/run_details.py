@@ -22,7 +22,7 @@ from pgs_tui.listing.words import (
     state_in_words,
     took,
 )
-from pgs_tui.widgets.panel import Panel
+from pgs_tui.widgets.details import Details
 from pgs_tui.widgets.run_list import ROLES
 
 LABEL = 8
@@ -30,7 +30,7 @@ Fact = tuple[str, str, Role]
 """A label, what is told under it, and in which role."""
 
 
-class RunDetails(Panel):
+class RunDetails(Details):
     """First what the list has no room for, then what matters most, for where there is little room; it scrolls."""
 
     def __init__(self, *, id: str) -> None:
@@ -38,19 +38,12 @@ class RunDetails(Panel):
         self._row: RunRow | None = None
         self._missing: tuple[str, ...] = ()
         self._begun: tuple[str, ...] = ()
-        self._first = 0
 
     def show(self, row: RunRow | None, missing: tuple[str, ...], begun: tuple[str, ...] = ()) -> None:
         """Tell of this run, and first what stands in the `missing` columns; runs went on from it that are `begun`."""
         if self._row is None or row is None or row.path != self._row.path:
-            self._first = 0
+            self._from_the_top()
         self._row, self._missing, self._begun = row, missing, begun
-        self.redraw()
-
-    def scroll(self, lines: int) -> None:
-        """Move the text."""
-        rows = max(self.size.height - 2, 1)
-        self._first = max(min(self._first + lines, len(self._text(self.size.width - 4)) - rows), 0)
         self.redraw()
 
     def title(self) -> Line:
@@ -62,9 +55,6 @@ class RunDetails(Panel):
     def brief(self, width: int) -> Line:
         first = next(iter(self._facts()), None)
         return joined([self.title(), line((first[1], first[2])) if first else ()], "  ")
-
-    def body(self, width: int, height: int) -> Sequence[Line]:
-        return self._text(width)[self._first : self._first + height]
 
     def _text(self, cells: int) -> list[Line]:
         dropped = self._dropped()
