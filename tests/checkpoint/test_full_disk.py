@@ -1,4 +1,4 @@
-"""K-02 on a disk that is really full: a small tmpfs in a mount namespace of its own."""
+"""Checkpoints on a disk that is really full: a small tmpfs in a mount namespace of its own."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""L-04 of the cases for `pgs monitor`: logs that are emptied, cut or written anew while they are followed."""
+"""`pgs monitor` of logs that are emptied, cut or written anew while they are followed."""
 
 from __future__ import annotations
 

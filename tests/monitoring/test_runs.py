@@ -315,7 +315,7 @@ def test_what_makes_no_sense_is_refused(
 def test_each_kind_of_tokens_a_second_has_its_own_name_and_the_norm_is_that_before_clipping(
     run: Written, monitor: Monitor, capsysbinary: pytest.CaptureFixture[bytes]
 ) -> None:
-    """X-04 and X-10 of the cases: two rows of eight slots, 6 and 8 of them real, 3 and 2 trained, in half a second."""
+    """Two rows of eight slots, 6 and 8 of them real, 3 and 2 trained, in half a second."""
     run.write(start_of(), Phase(name="training"))
     counts = replace(step_of(1), tokens=14, slots=16, loss_tokens=5, dt=0.5, tok_s=28.0)
     run.write(replace(counts, grad_norm=5.0, clip_scale=0.2))

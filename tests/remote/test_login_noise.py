@@ -31,7 +31,7 @@ def prints(folder: Path, what: str, then: str = '; eval "$SSH_ORIGINAL_COMMAND";
     (folder / "login.sh").write_text(what + then)
 
 
-def test_s_05_what_a_login_prints_is_told_of_and_no_data(chatty: tuple[Connection, Path], tmp_path: Path) -> None:
+def test_what_a_login_prints_is_told_of_and_no_data(chatty: tuple[Connection, Path], tmp_path: Path) -> None:
     box, folder = chatty
     prints(folder, r"printf 'Welcome, today is Monday\n\033[33mquota ok\033[0m\n'")
     (tmp_path / "events.jsonl").write_bytes(EVENT)
@@ -50,7 +50,7 @@ def test_a_quiet_login_is_not_spoken_of(chatty: tuple[Connection, Path]) -> None
     assert shell.noise.told_of("box") == ""
 
 
-def test_s_05_noise_is_looked_through_to_a_limit(chatty: tuple[Connection, Path]) -> None:
+def test_noise_is_looked_through_to_a_limit(chatty: tuple[Connection, Path]) -> None:
     box, folder = chatty
     prints(folder, "while :; do echo 'no end of words here'; done")
     with pytest.raises(

@@ -1,4 +1,4 @@
-"""T-01 of the cases: names of files and messages of errors that look like markup are shown letter by letter."""
+"""Names of files and messages of errors that look like markup are shown letter by letter."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""L-04 of the cases: a log that is emptied, cut, replaced or written anew while somebody watches the run."""
+"""A log that is emptied, cut, replaced or written anew while somebody watches the run."""
 
 from pathlib import Path
 

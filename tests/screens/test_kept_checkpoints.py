@@ -1,4 +1,4 @@
-"""K-03: the best checkpoint is kept beyond the count, and the display says so."""
+"""The best checkpoint is kept beyond the count, and the display says so."""
 
 from __future__ import annotations
 

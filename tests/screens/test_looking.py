@@ -15,10 +15,8 @@ from engine.events import Alert, Audit, AuditFlag, Checkpoint, End, Eval, Event,
 from engine.events.codec import encode
 from pgs_tui.appearance.look import Look
 from pgs_tui.apps.dashboard import Goodbye, PgsApp
-from pgs_tui.history.at_step import Usual
 from pgs_tui.runs.follow import Update
 from pgs_tui.view import View
-from screens.dashboard.readings.wording import WORDINGS
 from screens.dashboard.screen import DashboardScreen
 from tests.pgs_tui.making import stamped, step
 from tests.screens.hosting import Host, hosted, screen_text
@@ -343,7 +341,7 @@ async def test_a_resume_takes_the_cursor_back_with_it(tmp_path: Path) -> None:
 
 
 async def test_a_log_that_is_emptied_changes_nothing_of_what_is_looked_at(tmp_path: Path) -> None:
-    """L-04 of the cases: what was drawn stays, and what the log tells now is drawn behind it."""
+    """What was drawn stays, and what the log tells now is drawn behind it."""
     note = "log was emptied, reading from the start"
     emptied = stamped(step(1001), step(1002, 5.5), start=5000.0)
     async with hosted(tmp_path) as (app, pilot):
@@ -380,23 +378,7 @@ async def test_the_view_works_at_every_size_and_look(tmp_path: Path, size: tuple
             assert "step 1 " in " ".join(shown)
 
 
-@pytest.mark.parametrize(
-    ("level", "spread", "words"),
-    [
-        (1.64, 0.1, "1.640 ± 0.10"),
-        (1.64, 0.0834, "1.640 ± 0.083"),
-        (3900.0, 0.0, "3 900"),
-        (3900.0, 12.4, "3 900 ± 12"),
-        (3900.0, 240.0, "3 900 ± 240"),
-        (1.0, None, "1.000"),
-    ],
-)
-def test_what_is_usual_is_written_as_closely_as_it_is_known(level: float, spread: float | None, words: str) -> None:
-    assert WORDINGS["loss"].usual(Usual(level, spread)) == words
-
-
 async def test_the_cursor_tells_padding_and_clipping_beside_speed_and_norm(tmp_path: Path) -> None:
-    """X-04 and X-10 of the cases."""
     counts = step(1, tokens=14, slots=16, loss_tokens=5, dt=0.5, tok_s=28.0, grad_norm=5.0, clip_scale=0.2)
     async with hosted(tmp_path, (200, 50)) as (app, pilot):
         await app.deliver(pilot, logged(app.live.run.events, *stamped(counts, step(2))))

@@ -163,7 +163,7 @@ async def test_a_million_tiny_steps(tmp_path: Path) -> None:
 
 
 async def test_what_was_written_while_the_terminal_was_tiny_is_there(tmp_path: Path) -> None:
-    """T-08 of the cases: sizes no terminal should have, and the view whole again afterwards."""
+    """Sizes no terminal should have, and the view whole again afterwards."""
     async with hosted(tmp_path, (80, 24)) as (app, pilot):
         run, follower = app.live.run, Follower.of(app.live.run)
         append(written(stamped(step(1), step(2))))(run.events)

@@ -1,11 +1,15 @@
 """What the panels say of a history."""
 
+import pytest
+
 from engine.events import Alert, Eval, StepMemory
+from pgs_tui.history.at_step import Usual
 from pgs_tui.history.history import History
 from pgs_tui.view import View
 from screens.dashboard.readings.charts import CHARTS
 from screens.dashboard.readings.looking import label_of, looking_at
 from screens.dashboard.readings.memory import memory_of
+from screens.dashboard.readings.wording import WORDINGS
 from tests.pgs_tui.making import stamped, step
 from tests.screens.scenes import GPU
 
@@ -61,3 +65,18 @@ def test_an_axis_of_time_has_whole_seconds_unless_it_is_looked_at_closely() -> N
     assert wide is not None and close is not None
     assert [wide(position) for position in (0.000127, 20.0, 59.8, 90.4)] == ["0 s", "20 s", "1 m", "1 m 30 s"]
     assert [close(position) for position in (1.5, 1.75)] == ["1.5 s", "1.75 s"]
+
+
+@pytest.mark.parametrize(
+    ("level", "spread", "words"),
+    [
+        (1.64, 0.1, "1.640 ± 0.10"),
+        (1.64, 0.0834, "1.640 ± 0.083"),
+        (3900.0, 0.0, "3 900"),
+        (3900.0, 12.4, "3 900 ± 12"),
+        (3900.0, 240.0, "3 900 ± 240"),
+        (1.0, None, "1.000"),
+    ],
+)
+def test_what_is_usual_is_written_as_closely_as_it_is_known(level: float, spread: float | None, words: str) -> None:
+    assert WORDINGS["loss"].usual(Usual(level, spread)) == words

@@ -1,4 +1,4 @@
-"""T-08 of the cases with the inspector open on a long row: sizes no terminal should have, while the log goes on."""
+"""With the inspector open on a long row: sizes no terminal should have, while the log goes on."""
 
 from functools import partial
 from pathlib import Path

@@ -107,7 +107,7 @@ def test_a_run_that_loses_its_tmux_saves_itself_and_goes_on_as_a_slurm_job(confi
     assert (run.checkpoints / f"step-{len(steps(run))}").is_dir()
 
 
-def test_s_02_a_run_from_the_dashboard_goes_on_when_the_link_drops_and_after_ctrl_c(
+def test_a_run_from_the_dashboard_goes_on_when_the_link_drops_and_after_ctrl_c(
     config: Path,  # noqa: F811
     tmp_path: Path,
 ) -> None:

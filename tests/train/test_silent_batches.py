@@ -21,7 +21,7 @@ Train = Callable[..., Any]
 def test_a_step_without_a_token_to_learn_from_is_skipped_and_half_a_step_is_not(
     train: Train, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """X-02 of the cases: neither is a loss of 0.0 or NaN told, nor a weight moved."""
+    """Neither is a loss of 0.0 or NaN told, nor a weight moved."""
     silenced = {3: (0,), 5: (0, 1)}
     before: dict[int, list[Tensor]] = {}
     honest = Trainer.next_batches

@@ -113,7 +113,6 @@ def test_compressed_files_are_read_like_plain_ones(tmp_path: Path, name: str) ->
 
 
 def test_a_line_of_200_kb_among_normal_rows_loads_whole(tmp_path: Path) -> None:
-    """T-11."""
     normal = [{"messages": chat("Hi", "Hello")} for _ in range(10)]
     long = {"messages": chat("word " * 40_000, "ok")}
     path = written(tmp_path / "long.jsonl", jsonl(*normal[:5], long, *normal[5:]))
